@@ -36,6 +36,7 @@ class BuildWithDashboard(build_py):
 
 setup(
     packages=find_packages(include=["treelab", "treelab.*"]),
+    package_data={"treelab.trees.code": ["carried.c"]},
     install_requires=[
         re.sub(r"^torch==(.+)$", r"torch>=\1,<3", line) for line in REQUIREMENTS
     ],

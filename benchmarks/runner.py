@@ -1,10 +1,11 @@
 """Run contenders over tables and trials, and save every result."""
 
 import json
-import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from benchmarks.tables import BenchTable
 from treelab.bench import machine
 from treelab.evaluation.metrics import headline, scores
 from treelab.learners.common.origin import Origin
-from treelab.runs.workers.cluster import Caller, cluster_address
+from treelab.runs.workers.cluster import cluster_address, using
 
 
 def splits(
@@ -151,15 +152,45 @@ def _calls() -> Iterator[Callable[..., Iterator[tuple[int, Any]]]]:
     if not (address := cluster_address()):
         yield _call_here
         return
-    with Caller(address) as caller:
-        print(f"Training on {caller.words}.", file=sys.stderr)
-        yield caller.calls
+    with using(address) as (client, workers):
+        yield partial(_call_there, client, workers)
 
 
 def _call_here(function, shared, each) -> Iterator[tuple[int, Any]]:
-    """Call a function one time after the other; see ``Caller.calls``."""
+    """Call a function as ``function(*own, *shared)`` for each of many ``own``.
+
+    Yields the place of a call, and what it returned.
+    """
     for place, own in enumerate(each):
         yield place, function(*own, *shared)
+
+
+def _call_there(client, workers, function, shared, each) -> Iterator[tuple[int, Any]]:
+    """Call a function on the workers of a cluster; see ``_call_here``.
+
+    What is shared is sent to each worker once. Dask calls once more where a worker is
+    lost; where it gave up, the exception is yielded.
+    """
+    from distributed import as_completed
+
+    sent = client.scatter([*shared], workers=workers, broadcast=True, hash=False)
+    futures = {
+        client.submit(_call, function, own, *sent, workers=workers, pure=False): place
+        for place, own in enumerate(each)
+    }
+    for future in as_completed(futures, loop=client.loop):
+        error = future.exception()
+        yield futures[future], future.result() if error is None else error
+
+
+# Fits share a process's threads badly, and numba's may not meet.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def _call(function: Callable, own: Sequence, *shared: Any) -> Any:
+    """Call a function on a worker, when no other is called there."""
+    with _ONE_AT_A_TIME:
+        return function(*own, *shared)
 
 
 def _failure(contender: Contender, error: Exception) -> dict:

@@ -6,7 +6,6 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 import torch
 from entmax import entmax15
-from torch import Generator, Tensor, float32, full, nn, randn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from treelab.data.builtin import BUILTIN
@@ -34,6 +33,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.training.device import device_name, resolve_device
 from treelab.training.gradients import Gradients
 from treelab.trees.logits import WEIGHTINGS
+from treelab.trees.words import counted
 
 
 def machine() -> str:
@@ -71,21 +71,9 @@ def medians(
 ) -> list[float]:
     """Time several steps in turns, so that a slow moment touches all of them.
 
-    Parameters
-    ----------
-    steps : sequence of callable
-    n_runs : int
-        Runs of each that count, at least; one more warms it up.
-    device : str, default="cpu"
-        Waited for before and after each run.
-    at_least : float, default=0.0
-        Seconds that all runs that count take together, at least: the median of a few
-        short runs is that of a moment.
-
-    Returns
-    -------
-    list of float
-        Median seconds of each.
+    One more run than count warms each up; the device is waited for before and after
+    each. All runs that count take ``at_least`` so many seconds together: the median of
+    a few short runs is that of a moment. Returns the median seconds of each.
     """
     turns: list[list[float]] = []
     total = 0.0
@@ -159,17 +147,6 @@ def _paths(n_leaves: int, device) -> tuple[Tensor, Tensor]:
     return torch.stack(splits[::-1], 1), torch.stack(goes_left[::-1], 1)
 
 
-def table_rows(steps: int) -> list[dict]:
-    """Time each step, print a line for it and return the rows to save."""
-    rows = []
-    with TemporaryDirectory() as folder, table_steps(Path(folder)) as made:
-        for name, step in made.items():
-            taken = 1000 * median_seconds(step, steps)
-            rows.append({"step": name, "auto_ms": taken})
-            print(f"{name}: {taken:.0f} ms")
-    return rows
-
-
 @contextmanager
 def table_steps(folder: Path) -> Iterator[dict[str, Callable[[], object]]]:
     """Yield the steps by name; what they need is written to an empty folder."""
@@ -201,8 +178,8 @@ def table_steps(folder: Path) -> Iterator[dict[str, Callable[[], object]]]:
         "encode 10,000 categories in 30,000 rows": lambda: TableEncoder(
             task="binary", random_state=0
         ).fit_transform(many, target),
-        "place 31,744 splits in 40,000 rows": lambda: encoder.axis_splits(
-            feature, threshold
+        "place 31,744 splits in 40,000 rows": partial(
+            encoder.axis_splits, feature, threshold
         ),
         "list 100 runs": store.runs,
     }
@@ -243,10 +220,7 @@ def oblique_steps(
 
     "dense" trains one start; "ours" trains all starts.
     """
-    draw: dict[str, Any] = {
-        "generator": torch.Generator(device).manual_seed(0),
-        "device": device,
-    }
+    draw = _drawn(device)
     x = torch.rand(n_features, n_rows, **draw)
     y = torch.randn(n_rows, **draw)
     n_splits = 2**depth - 1
@@ -286,37 +260,33 @@ FITS = 3
 
 
 def solver_rows(steps: int, device: str = "cpu") -> list[dict]:
-    """Time the solver, then the training of one tree and of 16; print both.
+    """Time the solver, then the training of one tree and of 16.
 
     The solver's medians are taken of `SOLVER_RUNS` times as many runs as ``steps``.
     """
-    names = [name for name, *_ in SOLVER_STEPS]
     solves = [solver_step(e, d, b, device) for _, e, d, b in SOLVER_STEPS]
-    seconds = dict(zip(names, medians(solves, SOLVER_RUNS * steps, device)))
-    rows: list[dict] = []
-    for name, n_trees, depth, n_rows in SOLVER_STEPS:
-        row = {
-            "step": name,
-            "shape": [n_trees, depth, n_rows],
-            "auto_ms": 1000 * seconds[name],
-        }
-        line = f"{name}, E={n_trees}, D={depth}, B={n_rows}: {row['auto_ms']:.2f} ms"
-        if n_trees > 1:
-            one_tree = name.split(",")[0] + ", one tree"
-            row["times_one"] = seconds[name] / seconds[one_tree]
-            line += f" ({row['times_one']:.1f} times one tree)"
-        rows.append(row)
-        print(line)
-    fits = [argmin_fit(n_restarts, device=device) for n_restarts in (1, RESTARTS)]
-    one, many = medians(fits, FITS, device)
-    for name, taken in (("1 restart", one), (f"{RESTARTS} restarts", many)):
-        row = {"step": f"argmin fit, {name}", "auto_ms": 1000 * taken / EPOCHS}
-        rows.append(row | {"times_one": taken / one})
-        print(
-            f"argmin fit, {name}, D={DEPTH}, {ROWS:,} rows: {row['auto_ms']:.1f} ms an "
-            f"epoch ({taken / one:.1f} times one restart)"
+    one, *_ = taken = medians(solves, SOLVER_RUNS * steps, device)
+    rows = [
+        _row(name, {"shape": shape}, {"auto": own}, **_times(own, one, shape[0]))
+        for (name, *shape), own in zip(SOLVER_STEPS, taken)
+    ]
+    counts = (1, RESTARTS)
+    fits = [argmin_fit(n_restarts, device=device) for n_restarts in counts]
+    one, *_ = taken = medians(fits, FITS, device)
+    return rows + [
+        _row(
+            f"argmin fit, an epoch, {counted(n_restarts, 'restart')}",
+            {"depth": DEPTH, "rows": ROWS},
+            {"auto": own / EPOCHS},
+            **_times(own, one, n_restarts),
         )
-    return rows
+        for n_restarts, own in zip(counts, taken)
+    ]
+
+
+def _times(taken: float, one: float, n_trees: int) -> dict[str, float]:
+    """Return how many times one tree's time several took; nothing for one."""
+    return {"times_one": taken / one} if n_trees > 1 else {}
 
 
 def solver_step(
@@ -326,11 +296,9 @@ def solver_step(
 
     Every tree has split scores of its own, as in training.
     """
-    generator = Generator(device).manual_seed(0)
     shape = (n_trees, 2**depth - 1, n_rows)
-    score = randn(shape, generator=generator, device=device, dtype=float32)
-    strength = full((n_trees,), 10.0, device=device)
-    start = score.requires_grad_()
+    start = torch.randn(shape, **_drawn(device)).requires_grad_()
+    strength = torch.full((n_trees,), 10.0, device=device)
 
     def step() -> None:
         start.grad = None
@@ -364,76 +332,66 @@ def argmin_fit(
     return fit
 
 
+BACKENDS = ("dense", "torch", "auto")
 AT_LEAST = 1.0  # seconds that the runs of a step take together
-DEEPEST_DENSE = 6  # deeper, the dense sum over paths wants minutes and gigabytes
+DEEPEST = 6  # deeper, the dense sum over paths wants minutes and gigabytes
 
 
-@dataclass(frozen=True)
-class AxisTreesStep:
-    """A step of trees with ordinary splits: forward, backward and Adam."""
+def axis_trees_step(
+    backend: str,
+    device: str = "cpu",
+    weighting: str | None = None,
+    *,
+    trees: int,
+    depth: int,
+    features: int,
+    offered: int,
+    rows: int,
+    outputs: int,
+    soft: str,
+) -> Callable[[], None]:
+    """Return a step of trees with ordinary splits: forward, backward and Adam.
 
-    name: str
-    # E, D, F, B and C.
-    n_trees: int
-    depth: int
-    n_features: int
-    n_offered: int  # features that each tree may use
-    n_rows: int
-    n_outputs: int
-    soft: str  # see `decide`
+    Each tree may use the features that are ``offered``, and ``soft`` is as in `decide`;
+    ``backend`` is "dense" or one of `axis_trees`. With a ``weighting`` the last
+    output is a leaf's weight, and `weighted_prediction` mixes the trees; with an
+    entmax as our recipe trains: few trees, half of the loss of half as many, and
+    their entropy penalised.
+    """
+    most = GrandeSettings.max_deciders if weighting == "entmax15" else None
+    few = None if most is None else torch.full((1,), most // 2, device=device)
+    rng = _drawn(device)
+    shape = (trees, 2**depth - 1, offered)
+    logits = (0.5 * torch.randn(shape, **rng)).requires_grad_()
+    threshold = torch.randn(shape, **rng).requires_grad_()
+    leaf_shape = (trees, 2**depth, outputs)
+    leaf = torch.randn(leaf_shape, **rng).requires_grad_()
+    x = torch.randn(rows, features, **rng)
+    columns = None
+    if offered < features:
+        order = torch.rand(trees, features, **rng).argsort(1)
+        columns = order[:, :offered].contiguous()
+    optimizer = torch.optim.Adam([logits, threshold, leaf], fused=True)
+    formulation: Callable[..., Tensor] = dense_axis_trees
+    if backend != "dense":
+        formulation = partial(axis_trees, backend=backend)
 
-    def make(
-        self, backend: str, device: str = "cpu", weighting: str | None = None
-    ) -> Callable[[], None]:
-        """Return a function that does the step.
-
-        ``backend`` is "dense" or one of `axis_trees`. With a ``weighting`` the last
-        output is a leaf's weight, and `weighted_prediction` mixes the trees; with an
-        entmax as our recipe trains: few trees, half of the loss of half as many, and
-        their entropy penalised.
-        """
-        most = GrandeSettings.max_deciders if weighting == "entmax15" else None
-        few = None if most is None else torch.full((1,), most // 2, device=device)
-        rng: dict[str, Any] = {
-            "generator": torch.Generator(device).manual_seed(0),
-            "device": device,
-        }
-        shape = (self.n_trees, 2**self.depth - 1, self.n_offered)
-        logits = (0.5 * torch.randn(shape, **rng)).requires_grad_()
-        threshold = torch.randn(shape, **rng).requires_grad_()
-        leaf_shape = (self.n_trees, 2**self.depth, self.n_outputs)
-        leaf = torch.randn(leaf_shape, **rng).requires_grad_()
-        x = torch.randn(self.n_rows, self.n_features, **rng)
-        columns = None
-        if self.n_offered < self.n_features:
-            order = torch.rand(self.n_trees, self.n_features, **rng).argsort(1)
-            columns = order[:, : self.n_offered].contiguous()
-        optimizer = torch.optim.Adam([logits, threshold, leaf], fused=True)
-        formulation: Callable[..., Tensor] = dense_axis_trees
-        if backend != "dense":
-            formulation = partial(axis_trees, backend=backend)
-
-        def loss() -> Tensor:
-            output = formulation(
-                x, logits, threshold, leaf, columns=columns, soft=self.soft
+    def loss() -> Tensor:
+        output = formulation(x, logits, threshold, leaf, columns=columns, soft=soft)
+        if weighting is not None:
+            mix = partial(
+                weighted_prediction, output[:, :-1], output[:, -1], weighting=weighting
             )
-            if weighting is not None:
-                mix = partial(
-                    weighted_prediction,
-                    output[:, :-1],
-                    output[:, -1],
-                    weighting=weighting,
-                )
-                output, weights = mix(max_deciders=most)
-            found = output.square().mean()
-            if most is not None:
-                by_fewer, _ = mix(max_deciders=most, fewer=few)
-                penalty = GrandeSettings.entropy_penalty * entropy(weights)
-                found = (found + by_fewer.square().mean()) / 2 + penalty.mean()
-            return found
+            output, weights = mix(max_deciders=most)
+        found = output.square().mean()
+        if most is not None:
+            by_fewer, _ = mix(max_deciders=most, fewer=few)
+            penalty = GrandeSettings.entropy_penalty * entropy(weights)
+            found = (found + by_fewer.square().mean()) / 2 + penalty.mean()
+        return found
 
-        is_captured = backend != "dense"  # that one makes its paths in Python
-        return step_of(loss, optimizer, is_captured=is_captured)
+    is_captured = backend != "dense"  # that one makes its paths in Python
+    return step_of(loss, optimizer, is_captured=is_captured)
 
 
 class _Trained(nn.Module):
@@ -467,12 +425,15 @@ def step_of(
     return step
 
 
-STEPS = (
-    AxisTreesStep("GRANDE step", 1024, 5, 30, 24, 256, 2, "softsign"),
-    AxisTreesStep("GRANDE step", 1024, 6, 30, 24, 256, 2, "softsign"),
-    AxisTreesStep("GradTree step", 16, 10, 30, 30, 256, 1, "logistic"),
-    AxisTreesStep("GradTree step, 16 restarts", 16, 6, 30, 30, 256, 1, "logistic"),
-    AxisTreesStep("GradTree step, 1 restart", 1, 6, 30, 30, 256, 1, "logistic"),
+_SHARED = {"features": 30, "rows": 256}
+_GRANDE = {**_SHARED, "offered": 24, "outputs": 2, "soft": "softsign"}
+_GRADTREE = {**_SHARED, "offered": 30, "outputs": 1, "soft": "logistic"}
+STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("GRANDE step", {"trees": 1024, "depth": 5, **_GRANDE}),
+    ("GRANDE step", {"trees": 1024, "depth": 6, **_GRANDE}),
+    ("GradTree step", {"trees": 16, "depth": 10, **_GRADTREE}),
+    ("GradTree step, 16 restarts", {"trees": 16, "depth": 6, **_GRADTREE}),
+    ("GradTree step, 1 restart", {"trees": 1, "depth": 6, **_GRADTREE}),
 )
 
 
@@ -487,70 +448,50 @@ def report(*, steps: int, device: str = "cpu", out: Path | None = None) -> int:
     print(
         f"{machine()}, torch threads: {torch.get_num_threads()}, {device_name(place)}"
     )
-    rows = [_axis_trees_row(step, steps, where) for step in STEPS]
-    rows.append(_weighting_row(STEPS[0], steps, where))
+    rows = []
+    timed: Callable = partial(
+        median_seconds, n_runs=steps, device=where, at_least=AT_LEAST
+    )
+    for name, shape in STEPS:
+        ways = [way for way in BACKENDS if way != "dense" or shape["depth"] <= DEEPEST]
+        seconds = {way: timed(axis_trees_step(way, where, **shape)) for way in ways}
+        rows.append(_row(name, shape, seconds))
+    name, shape = STEPS[0]
+    mixed = [axis_trees_step("auto", where, way, **shape) for way in WEIGHTINGS]
+    taken = medians(mixed, steps, where, at_least=AT_LEAST)
+    rows.append(_row(f"{name}, trees mixed", {}, dict(zip(WEIGHTINGS, taken))))
     rows += solver_rows(steps, where)
-    rows.append(_oblique_row(steps, where))
+    dense, ours = map(timed, oblique_steps(**SHAPE, device=where).values())
+    seconds = {"dense": dense, "auto": ours / SHAPE["n_starts"]}  # all starts at once
+    rows.append(_row("GET step, a start", SHAPE, seconds))
     if place.type == "cpu":
-        rows += table_rows(steps)
+        with TemporaryDirectory() as folder, table_steps(Path(folder)) as made:
+            for name, each in made.items():
+                rows.append(_row(name, {}, {"auto": median_seconds(each, steps)}))
     if out is not None:
         out.write_text(json.dumps(rows, indent=1))
     return 0
 
 
-def _axis_trees_row(step: AxisTreesStep, steps: int, device: str) -> dict:
-    """Time one step with each formulation and print a line."""
-    seconds = {
-        backend: median_seconds(
-            step.make(backend, device), steps, device, at_least=AT_LEAST
-        )
-        for backend in ("dense", "torch", "auto")
-        if backend != "dense" or step.depth <= DEEPEST_DENSE
-    }
-    times = ", ".join(
-        f"{backend} {1000 * taken:.2f} ms ({taken / seconds['auto']:.1f}x)"
-        for backend, taken in seconds.items()
-    )
-    print(
-        f"{step.name}, E={step.n_trees}, D={step.depth}, F={step.n_features}, "
-        f"B={step.n_rows}: {times}"
-    )
-    return {
-        "step": step.name,
-        "trees": step.n_trees,
-        "depth": step.depth,
-        "features": step.n_features,
-        "offered": step.n_offered,
-        "rows": step.n_rows,
-    } | {f"{backend}_ms": 1000 * taken for backend, taken in seconds.items()}
+def _row(name: str, shape: dict, seconds: dict[str, float], **more: float) -> dict:
+    """Print what formulations of a step took, of the last one how many times each.
 
-
-def _weighting_row(step: AxisTreesStep, steps: int, device: str) -> dict:
-    """Time a step with its mixture of trees, by each weighting, and print a line."""
-    made = [step.make("auto", device, weighting) for weighting in WEIGHTINGS]
-    taken = dict(zip(WEIGHTINGS, medians(made, steps, device, at_least=AT_LEAST)))
-    ratio = taken["entmax15"] / taken["softmax"]
-    print(
-        f"{step.name}, trees mixed: entmax15 {1000 * taken['entmax15']:.2f} ms, "
-        f"softmax {1000 * taken['softmax']:.2f} ms ({ratio:.2f} times)"
-    )
-    return {"step": f"{step.name}, trees mixed"} | {
-        f"{weighting}_ms": 1000 * seconds for weighting, seconds in taken.items()
+    Returns that as values for JSON.
+    """
+    taken = {way: 1000 * own for way, own in seconds.items()}
+    *others, base = taken.values()
+    words = [
+        f"{way} {own:.2f} ms" + (f" ({own / base:.1f}x)" if others else "")
+        for way, own in taken.items()
+    ]
+    words += [f"{fact} {value:.1f}" for fact, value in more.items()]
+    facts = [f"{fact}={value}" for fact, value in shape.items()]
+    print(f"{', '.join([name, *facts])}: {', '.join(words)}")
+    return {"step": name, **shape, **more} | {
+        f"{w}_ms": own for w, own in taken.items()
     }
 
 
-def _oblique_row(steps: int, device: str) -> dict:
-    """Time GET's step for a start and print a line; ours trains all starts at once."""
-    step = oblique_steps(**SHAPE, device=device)
-    dense = median_seconds(step["dense"], steps, device, at_least=AT_LEAST)
-    ours = median_seconds(step["ours"], steps, device, at_least=AT_LEAST)
-    ours /= SHAPE["n_starts"]
-    print(
-        f"GET step, a start, E={SHAPE['n_starts']}, D={SHAPE['depth']}, "
-        f"F={SHAPE['n_features']}, B={SHAPE['n_rows']}: dense {1000 * dense:.2f} ms, "
-        f"ours {1000 * ours:.2f} ms ({dense / ours:.1f}x)"
-    )
-    return {"step": "GET step, a start", **SHAPE} | {
-        "dense_ms": 1000 * dense,
-        "auto_ms": 1000 * ours,
-    }
+def _drawn(device: str) -> dict[str, Any]:
+    """Return how random tensors of a step are drawn."""
+    return {"generator": torch.Generator(device).manual_seed(0), "device": device}

@@ -18,7 +18,7 @@ from treelab import CartClassifier, from_lightgbm, from_sklearn
 from treelab.cli.main import main
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import TableError
-from treelab.learners.common import probabilities
+from treelab.learners.common import certainty
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.cells import CellForm, forms_of
 from treelab.trees.feature import forms_of_model
@@ -39,7 +39,7 @@ def shell(tmp_path, monkeypatch, capsys):
     """Train and predict in an empty store; return what was printed."""
     monkeypatch.setenv("TREELAB_HOME", str(tmp_path / "home"))
     # How far probabilities are shrunk would take most of the time to measure.
-    monkeypatch.setattr(probabilities, "FEWEST_ROWS", np.inf)
+    monkeypatch.setattr(certainty, "FEWEST_ROWS", np.inf)
 
     def file(name: str, text: str) -> str:
         (tmp_path / name).write_text(text, "utf-8")
@@ -511,7 +511,15 @@ def test_what_no_split_reads_is_said_and_refuses_nothing(shell, tmp_path, capsys
     predicted, said = shell.predict(run, "a,n\n2,junk\n1,5\n")
     assert predicted == ["q", "p"]
     assert "'n' holds 'junk' in line 2" in said
-    assert "no split of the model reads the column" in said
+    assert "no split of the model reads it" in said
+
+
+def test_a_target_written_otherwise_is_not_scored_on_its_whole_numbers(shell):
+    run = shell.train(rows_of({"1": "9.5", "2": "10"}))
+    predicted, said = shell.predict(run, "a;n;y\n1;5;9,5\n2;5;10\n")
+    assert predicted == [9.5, 10]
+    assert "'y' holds '9,5' in line 2" in said
+    assert "nothing is scored" in said
 
 
 def test_explain_takes_what_predict_takes_of_a_file(shell, tmp_path, capsys):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 FIT_ALL = """
-import hashlib, json
+import hashlib, json, sys
 import numpy as np, pandas as pd, torch
 from treelab.learners.registry import LEARNERS, make_estimator
 
@@ -34,6 +34,7 @@ for learner in LEARNERS:
     except ImportError:
         continue
     found[learner] = hashlib.sha256(model.encode()).hexdigest()
+found["compiler"] = str("torch._dynamo" in sys.modules)
 print(json.dumps(found))
 """
 
@@ -57,5 +58,6 @@ def models(n_threads: int) -> dict[str, str]:
 def test_models_are_the_same_with_one_thread_and_with_two():
     one, two = models(1), models(2)
     assert (one.pop("threads"), two.pop("threads")) == ("1", "2")
+    assert one["compiler"] == "False"  # which takes a second to load
     assert set(one) >= {"cart", "gradtree", "grande", "get", "argmin"}
     assert one == two

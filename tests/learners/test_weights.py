@@ -186,6 +186,13 @@ def test_scores_weigh_rows():
     )
 
 
+def test_equal_targets_score_0_by_any_weights():
+    tree = CartRegressor().fit([[0.0], [1.0]], [1.0, 2.0])
+    rng = np.random.default_rng(0)
+    y, weight = np.full(8, 1000 + rng.normal()), rng.random(8)
+    assert tree.score(rng.normal(size=(8, 1)), y, weight) == 0.0
+
+
 def test_validation_rows_have_weights_of_their_own():
     frame, y = table()
     y, weight = target(y, "regression"), drawn(len(y))

@@ -7,26 +7,9 @@ from argparse import Namespace
 from pathlib import Path
 
 import treelab
-from treelab.cli.arguments import Parser
+from treelab.cli.arguments import command
 
 PACKAGE = Path(treelab.__file__).parent
-
-
-def add_command(parent: Parser) -> None:
-    """Add ``app`` to the commands."""
-    parent.command(
-        "app",
-        _app,
-        "open the dashboard in a browser",
-        "Opens the dashboard in a browser; Ctrl-C ends it. What follows -- is given to "
-        "streamlit, see streamlit run --help.",
-        """
-        --port  (default: 8501)
-        options -- OPTION  of streamlit
-        """,
-        port={"type": int, "default": 8501},
-        options={"nargs": "*"},
-    )
 
 
 def script() -> Path:
@@ -35,10 +18,23 @@ def script() -> Path:
     return installed if installed.exists() else PACKAGE.parent / "app.py"
 
 
+@command(
+    "app",
+    "open the dashboard in a browser",
+    """
+    Opens the dashboard in a browser; Ctrl-C ends it. What follows -- is given to
+    streamlit, see streamlit run --help.
+
+    --port  (default: 8501)
+    options -- OPTION  of streamlit
+    """,
+    port={"type": int, "default": 8501},
+    options={"nargs": "*"},
+)
 def _app(chosen: Namespace) -> int:
     """Become Streamlit, which a signal to this process then ends."""
     options = ["--server.port", str(chosen.port), *chosen.options]
-    command = [sys.executable, "-m", "streamlit", "run", str(script()), *options]
+    call = [sys.executable, "-m", "streamlit", "run", str(script()), *options]
     if os.name != "nt":  # where exec would leave the console
-        os.execv(sys.executable, command)
-    return subprocess.call(command)
+        os.execv(sys.executable, call)
+    return subprocess.call(call)

@@ -24,13 +24,18 @@ from treelab.trees.pruning_path import Model
 EXIT_CODES = """exit codes: 0 done; 1 done, but all is not well (doctor);
 2 refused, a sentence on standard error says why; 130 interrupted"""
 
-EXAMPLES = {
+EXAMPLES = {  # by command, in the order of the help
     "app": ("app", "app --port 8600 -- --server.headless true"),
     "train": (
         "train table.csv --target price",
         "train table.csv --target ill --learner grande --set n_estimators=256",
         "train visits.csv --target ill --split group:patient --dates day:month,weekday",
         "train old.csv --target price --test-file new.csv --json",
+    ),
+    "sweep": (
+        "sweep table.csv --target price",
+        "sweep table.csv --target ill --learner cart --trials 60 --minutes 10",
+        "sweep table.csv --target price --space max_depth=2..8 --json",
     ),
     "cluster": ("cluster table.csv --set depth=3",),
     "predict": (
@@ -43,6 +48,7 @@ EXAMPLES = {
         "explain RUN --row 3 --json",
         "explain RUN --simple-rules > rules.csv",
     ),
+    "edit": ("edit RUN -o edits.json", "edit RUN --log edits.json --train gradtree"),
     "export": (
         "export RUN --format html -o tree.html",
         "export RUN --format model -o model.treelab",
@@ -53,20 +59,14 @@ EXAMPLES = {
         "report RUN --format md -o card.md",
     ),
     "compare": ("compare RUN OTHER", "compare RUN OTHER --json"),
-    "sweep": (
-        "sweep table.csv --target price",
-        "sweep table.csv --target ill --learner cart --trials 60 --minutes 10",
-        "sweep table.csv --target price --space max_depth=2..8 --json",
-    ),
-    "edit": ("edit RUN -o edits.json", "edit RUN --log edits.json --train gradtree"),
-    "bench": ("bench speed", "bench speed --steps 20 --out speed.json"),
     "runs": ("runs", "runs --json | jq '.[].metrics.test'"),
     "import": ("import model.json table.csv --target price",),
-    "doctor": ("doctor", "doctor --repair", "doctor --json"),
     "worker": ("worker --slot cpu:0",),
+    "doctor": ("doctor", "doctor --repair", "doctor --json"),
     "backup": ("backup all.zip",),
     "restore": ("restore all.zip --home copy",),
     "users": ("users --admin ann@example.org", "users --audit"),
+    "bench": ("bench speed", "bench speed --steps 20 --out speed.json"),
     "completion": (
         "completion bash > ~/.local/share/bash-completion/completions/treelab",
     ),
@@ -168,70 +168,68 @@ def _shared(name: str, said: str = "") -> str:
     return texts[name]
 
 
-class Parser(ArgumentParser):
-    """The parser of a command, with the arguments that commands share."""
+COMMANDS: dict[str, Callable] = {}  # what adds a command to others
 
-    commands: Any  # what the parsers of commands are added to, where it has some
 
-    def command(
-        self,
-        name: str,
-        run: Callable | None,
-        help: str,
-        description: str = "",
-        options: str = "",
-        /,
-        **how: Any,
-    ) -> "Parser":
-        """Add a command that calls a function; its examples stand below its help.
+def command(name: str, help: str, text: str, /, **how: Any) -> Callable:
+    """Declare the function below as a command.
 
-        Its ``options`` are as in ``options``.
-        """
-        parser = self.commands.add_parser(name, help=help)
-        if description:
-            parser.description = fill(description, 79)
-        if lines := EXAMPLES.get(name):
-            parser.formatter_class = RawDescriptionHelpFormatter
-            calls = "\n".join(f"  treelab {line}" for line in lines)
-            parser.epilog = f"examples:\n{calls}\n\n{EXIT_CODES}"
-        parser.set_defaults(command=run)
-        if options:
-            parser.options(options, **how)
-        return parser
+    The text describes it, if at all, and after an empty line has its arguments, see
+    ``_add_arguments``; its examples stand below its help.
+    """
+    *description, options = dedent(text).strip().split("\n\n")
+    calls = "\n".join(f"  treelab {line}" for line in EXAMPLES[name])
 
-    def option(self, words: str, help: str = "", *, to: Any = None, **how: Any) -> None:
-        """Add an argument as the help shows it: its names, what its value is called.
+    def declare(run: Callable) -> Callable:
+        def add(commands: Any) -> None:
+            parser = commands.add_parser(
+                name,
+                help=help,
+                description=fill(" ".join(description), 79),
+                epilog=f"examples:\n{calls}\n\n{EXIT_CODES}",
+                formatter_class=RawDescriptionHelpFormatter,
+            )
+            parser.set_defaults(command=run)
+            _add_arguments(parser, options, how)
 
-        "--set NAME=VALUE ..." may be repeated; an option without a value is a flag,
-        unless more is said of it. ``to`` is a group that it belongs to.
-        """
-        if words.endswith(" ..."):
-            how = {"action": "append", "default": [], **how}
-            words, help = words.removesuffix(" ..."), f"{help}; may be repeated"
+        COMMANDS[name] = add
+        return run
+
+    return declare
+
+
+def _add_arguments(parser: ArgumentParser, text: str, how: dict[str, Any]) -> None:
+    """Add arguments as the help shows them: a line each, two spaces before its help.
+
+    "--set NAME=VALUE ..." may be repeated; an option without a value is a flag, unless
+    ``how`` has more: the type of an argument, or all else that there is to say of it.
+    Lines that are indented go on. What several commands have stands in brackets, as
+    "[home]"; see ``_shared``. Of lines that begin with "| " at most one may be given,
+    of those with "! " one has to be.
+    """
+    groups: dict[str, Any] = {}
+    for line in re.split(r"\n(?=\S)", dedent(text).strip()):
+        words, *rest = re.split("  +", line.replace("\n", " "), maxsplit=1)
+        help = " ".join("".join(rest).split())
+        if words.startswith("["):
+            _add_arguments(parser, _shared(words[1:-1], help), _SHARED_HOW)
+            continue
+        to: Any = parser
+        if (mark := words[0]) in "|!":
+            if mark not in groups:
+                groups[mark] = parser.add_mutually_exclusive_group(required=mark == "!")
+            words, to = words[2:], groups[mark]
         names, _, value = words.partition(" ")
+        own = how.get(names.split(",")[-1].lstrip("-").replace("-", "_"), {})
+        own = {**own} if isinstance(own, dict) else {"type": own}
+        if value.endswith(" ..."):
+            own = {"action": "append", "default": [], **own}
+            value, help = value.removesuffix(" ..."), f"{help}; may be repeated"
         if value:
-            how["metavar"] = value
-        elif names.startswith("-") and not how:
-            how["action"] = "store_true"
-        (to or self).add_argument(*names.split(","), help=help, **how)
-
-    def options(self, text: str, /, to: Any = None, **how: Any) -> None:
-        """Add arguments, a line each with two spaces before its help.
-
-        Lines that are indented go on; ``how`` has the type of an argument, or all else
-        that there is to say of it. Those that several commands have stand in brackets,
-        as "[home]"; see ``_shared``.
-        """
-        for line in re.split(r"\n(?=\S)", dedent(text).strip()):
-            words, *rest = re.split("  +", " ".join(line.split("\n")), maxsplit=1)
-            help = [" ".join(each.split()) for each in rest]
-            if words.startswith("["):
-                self.options(_shared(words[1:-1], *help), **_SHARED_HOW)
-                continue
-            name = words.split()[0].split(",")[-1].lstrip("-").replace("-", "_")
-            more = how.get(name, {})
-            more = more if isinstance(more, dict) else {"type": more}
-            self.option(words, *help, to=to, **more)
+            own["metavar"] = value
+        elif names.startswith("-") and not own:
+            own["action"] = "store_true"
+        to.add_argument(*names.split(","), help=help, **own)
 
 
 def find_model(arguments: Namespace) -> tuple[Model, Run | None]:
@@ -259,10 +257,7 @@ def json_text(facts: dict | list, indent: int | None = 1) -> str:
 def write_output(arguments: Namespace, content: str | bytes) -> None:
     """Write to the file of a command with ``[output]``, or to standard output.
 
-    Raises
-    ------
-    ValueError
-        If no file is named for bytes, which a terminal cannot show.
+    ValueError if no file is named for bytes, which a terminal cannot show.
     """
     if arguments.output:
         path = Path(arguments.output)

@@ -3,22 +3,23 @@
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import Parser
+from treelab.cli.arguments import command
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``bench`` and its measurement to the commands."""
-    parser = parent.command("bench", None, "measure speed on this machine")
-    parser.commands = parser.add_subparsers(metavar="MEASUREMENT", required=True)
-    speed = parser.command(
-        "speed", _speed, "time a step of each operator against its dense formulation"
-    )
-    speed.option("--steps", "steps a measurement", type=int, default=10)
-    speed.options("[device]")
-    speed.option("--out", "JSON file to write", type=Path)
-
-
-def _speed(chosen: Namespace) -> int:
+@command(
+    "bench",
+    "measure speed on this machine",
+    """
+    measurement  time a step of each operator against its dense formulation
+    --steps  steps a measurement (default: 10)
+    [device]
+    --out  JSON file to write
+    """,
+    measurement={"choices": ("speed",)},
+    steps={"type": int, "default": 10},
+    out=Path,
+)
+def bench(chosen: Namespace) -> int:
     """Time the operators and print ratios."""
     from treelab.bench import report
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from treelab.cli.arguments import Parser, printable
+from treelab.cli.arguments import command, printable
 from treelab.cli.tables import read_named_table
 from treelab.cli.training import Trainer, print_report
 from treelab.learners.registry import CLUSTERS, complete_settings
@@ -17,27 +17,23 @@ from treelab.trees.pruning_path import shown_tree
 from treelab.trees.tree import Tree
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``cluster`` to the commands."""
-    parent.command(
-        "cluster",
-        cluster,
-        "find groups of rows that are alike, without a target",
-        "Finds clusters as the leaves of a tree and saves the tree in the run store, "
-        "where the app shows it. The stored table has a column 'cluster'; with "
-        "--known, leaves show the known labels instead.",
-        """
-        [table]
-        --known COLUMN  labels to hold the clusters against; no split sees them
-        [settings]  depth=3 or target_columns=each
-        [seed]
-        [device]
-        [run]
-        --json  print the run and its clusters as JSON
-        """,
-    )
+@command(
+    "cluster",
+    "find groups of rows that are alike, without a target",
+    """
+    Finds clusters as the leaves of a tree and saves the tree in the run store,
+    where the app shows it. The stored table has a column 'cluster'; with --known,
+    leaves show the known labels instead.
 
-
+    [table]
+    --known COLUMN  labels to hold the clusters against; no split sees them
+    [settings]  depth=3 or target_columns=each
+    [seed]
+    [device]
+    [run]
+    --json  print the run and its clusters as JSON
+    """,
+)
 def cluster(arguments: Namespace) -> int:
     """Find the clusters and print them; return 0 when a model was saved, else 2."""
     settings = parse_settings(CLUSTERS.key, arguments.settings)

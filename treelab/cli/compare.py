@@ -2,31 +2,27 @@
 
 from argparse import Namespace
 
-from treelab.cli.arguments import Parser, json_text, printable
+from treelab.cli.arguments import command, json_text, printable
 from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.import_model import NOTE
 from treelab.runs.store.run_store import RunStore
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``compare`` to the commands."""
-    parent.command(
-        "compare",
-        compare,
-        "score runs side by side, with the interval of their difference",
-        "Writes the test score of two to four runs of one table, target and data "
-        "split, and how far each is from the first: the difference with its 95% "
-        "interval by a paired bootstrap over the test rows. For pictures, see report.",
-        """
-        runs RUN  ids of two to four runs
-        [home]
-        --json  print scores and differences as JSON
-        """,
-        runs={"nargs": "+"},
-    )
+@command(
+    "compare",
+    "score runs side by side, with the interval of their difference",
+    """
+    Writes the test score of two to four runs of one table, target and data split,
+    and how far each is from the first: the difference with its 95% interval by a
+    paired bootstrap over the test rows. For pictures, see report.
 
-
+    runs RUN  ids of two to four runs
+    [home]
+    --json  print scores and differences as JSON
+    """,
+    runs={"nargs": "+"},
+)
 def compare(arguments: Namespace) -> None:
     """Print the scores of runs, and their differences from the first."""
     from treelab.reports.run_report import (

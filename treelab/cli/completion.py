@@ -3,27 +3,23 @@
 import argparse
 from argparse import Namespace
 
-from treelab.cli.arguments import Parser
+from treelab.cli.arguments import command
 
 SHELLS = ("bash", "zsh")
 _FILES = ("TABLE", "FILE", "FILE.zip", "DIR")  # what such an argument names
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``completion`` to the commands."""
-    parent.command(
-        "completion",
-        completion,
-        "write the script by which a shell completes commands",
-        "Writes a script for the command treelab, which pip install makes. Save it "
-        "where the shell looks for completions, or source it.",
-        """
-        shell
-        """,
-        shell={"choices": SHELLS},
-    )
+@command(
+    "completion",
+    "write the script by which a shell completes commands",
+    """
+    Writes a script for the command treelab, which pip install makes. Save it where
+    the shell looks for completions, or source it.
 
-
+    shell
+    """,
+    shell={"choices": SHELLS},
+)
 def completion(arguments: Namespace) -> None:
     """Print the script."""
     import shtab

@@ -4,7 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from treelab.cli.arguments import Parser, write_output
+from treelab.cli.arguments import command, write_output
 from treelab.cli.training import Trainer, print_report
 from treelab.editing.log import TRAINERS, EditLog, Training, tree_hash
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
@@ -14,31 +14,27 @@ from treelab.runs.store.run_store import RunStore
 ROOT = "root"
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``edit`` to the commands."""
-    parent.command(
-        "edit",
-        edit,
-        "print a run's log of edits, or replay one on a run's tree",
-        "Without --log: prints the edits that a run's tree came from, as JSON. With "
-        "--log: applies a log to the run's tree and saves the result as a new run; "
-        "where the log or --train says so, the tree is trained on. The same log on the "
-        "same tree gives the same tree.",
-        f"""
-        run RUN  id of a run of one tree
-        --log FILE  a log of edits, as JSON
-        --train  train on after the edits (default: as the log says)
-        --below PATH  regrow what hangs at this node, L and R from the root, such as LR,
-            or "{ROOT}"; without it --train trains all that is not locked
-        --leaves N  most leaves below that node
-        [output]
-        [home]
-        """,
-        train={"choices": TRAINERS},
-        leaves=int,
-    )
+@command(
+    "edit",
+    "print a run's log of edits, or replay one on a run's tree",
+    f"""
+    Without --log: prints the edits that a run's tree came from, as JSON. With
+    --log: applies a log to the run's tree and saves the result as a new run; where
+    the log or --train says so, the tree is trained on. The same log on the same
+    tree gives the same tree.
 
-
+    run RUN  id of a run of one tree
+    --log FILE  a log of edits, as JSON
+    --train  train on after the edits (default: as the log says)
+    --below PATH  regrow what hangs at this node, L and R from the root, such as LR,
+        or "{ROOT}"; without it --train trains all that is not locked
+    --leaves N  most leaves below that node
+    [output]
+    [home]
+    """,
+    train={"choices": TRAINERS},
+    leaves=int,
+)
 def edit(arguments: Namespace) -> int:
     """Print a log, or replay one; return 0 when a tree was saved, else 2."""
     if arguments.train is None and (arguments.below, arguments.leaves) != (None, None):

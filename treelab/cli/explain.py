@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.cli.arguments import Parser, json_text
+from treelab.cli.arguments import command, json_text
 from treelab.cli.tables import read_named_table
 from treelab.data.problem import Problem
 from treelab.data.split import Rows
@@ -22,42 +22,26 @@ from treelab.trees.pruning_path import Model
 from treelab.trees.tree import Tree, knows_interval, predicts_several
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``explain`` to the commands."""
-    parser = parent.command(
-        "explain",
-        explain,
-        "say why a run predicts what it does for a test row",
-        "Writes the prediction for a test row and the path that decided it; of an "
-        "ensemble the trees of highest weight and the rule of the first. With "
-        "--simple-rules: the rules by which one tree of an ensemble decides test rows "
-        "nearly alone.",
-        """
-        run RUN  id of a run
-        [home]
-        --table FILE  explain a row of this table, which is read as the training
-            rows were
-        [file]
-        """,
-    )
-    what = parser.add_mutually_exclusive_group(required=True)
-    parser.options(
-        """
-        --row N  number of a test row, from 1, as in the app; with --table: of its rows
-        --simple-rules  write them as CSV (ensembles)
-        """,
-        to=what,
-        row=int,
-    )
-    parser.options(
-        """
-        --share  weight above which one tree decides a row (default: 0.5)
-        --json  print JSON
-        """,
-        share={"type": float, "default": 0.5},
-    )
+@command(
+    "explain",
+    "say why a run predicts what it does for a test row",
+    """
+    Writes the prediction for a test row and the path that decided it; of an ensemble
+    the trees of highest weight and the rule of the first. With --simple-rules: the
+    rules by which one tree of an ensemble decides test rows nearly alone.
 
-
+    run RUN  id of a run
+    [home]
+    --table FILE  explain a row of this table, which is read as the training rows were
+    [file]
+    ! --row N  number of a test row, from 1, as in the app; with --table: of its rows
+    ! --simple-rules  write them as CSV (ensembles)
+    --share  weight above which one tree decides a row (default: 0.5)
+    --json  print JSON
+    """,
+    row=int,
+    share={"type": float, "default": 0.5},
+)
 def explain(arguments: Namespace) -> None:
     """Explain one test row, or list the simple rules."""
     store = RunStore(arguments.home)

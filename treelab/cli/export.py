@@ -4,7 +4,7 @@ import json
 import sys
 from argparse import Namespace
 
-from treelab.cli.arguments import Parser, find_model, printable, write_output
+from treelab.cli.arguments import command, find_model, printable, write_output
 from treelab.data.writing import defused
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -18,26 +18,20 @@ from treelab.trees.tree import Tree
 FORMATS = ("rules", "text", "dot", "json", "html", "model", "onnx", *LANGUAGES)
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``export`` to the commands."""
-    parent.command(
-        "export",
-        export,
-        "write a trained tree as rules, code or a page",
-        "",
-        """
-        [model]
-        [output]
-        --format
-        --estimator N  which tree of an ensemble, from 0; model, onnx, python, c, json
-            and, of a random forest, pmml hold all of them without it
-        --of NAME  of a tree of several outputs, the one to write
-        """,
-        format={"choices": FORMATS, "default": "rules"},
-        estimator=int,
-    )
-
-
+@command(
+    "export",
+    "write a trained tree as rules, code or a page",
+    """
+    [model]
+    [output]
+    --format
+    --estimator N  which tree of an ensemble, from 0; model, onnx, python, c, json
+        and, of a random forest, pmml hold all of them without it
+    --of NAME  of a tree of several outputs, the one to write
+    """,
+    format={"choices": FORMATS, "default": "rules"},
+    estimator=int,
+)
 def export(arguments: Namespace) -> None:
     """Write a tree in the format asked for."""
     model, run = find_model(arguments)

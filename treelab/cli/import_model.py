@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from treelab.cli.arguments import Parser
+from treelab.cli.arguments import command
 from treelab.cli.tables import read_problem, store_problem
 from treelab.cli.training import print_report
 from treelab.runs.jobs.import_model import import_model, read_categories, read_model
@@ -12,38 +12,34 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.feature import known_forms
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``import`` to the commands."""
-    parent.command(
-        "import",
-        import_run,
-        "show a tree that was trained elsewhere",
-        "Saves a model as a run that is done, scored on a table, so that the app shows "
-        "it. It may be a folder that a model was saved in (in Python, "
-        "treelab.from_sklearn(model).save('folder')), the one file of 'export --format "
-        "model', JSON of 'export --format json', JSON of an xgboost model or text of a "
-        "LightGBM model. Nothing in it is run.",
-        """
-        model FILE  a .treelab, .json or .txt file, or a folder
-        [problem]
-        --classes LABEL  labels in the order of xgboost's or LightGBM's numbers
-            (default: 0, 1, ...)
-        --model-missing NUMBER  number that counted as missing when an xgboost model was
-            trained, such as -999 (its file does not tell)
-        --rounds N  read only the first N boosting rounds of an xgboost or LightGBM
-            model
-        --categories COLUMN=A,B,...  categories in the order of an xgboost or LightGBM
-            model's codes, where its file lacks them
-        [run]
-        --json  print the run as JSON, its scores among it
-        """,
-        classes={"nargs": "+"},
-        model_missing=float,
-        rounds=int,
-        categories={"nargs": "+", "default": []},
-    )
+@command(
+    "import",
+    "show a tree that was trained elsewhere",
+    """
+    Saves a model as a run that is done, scored on a table, so that the app shows
+    it. It may be a folder that a model was saved in (in Python,
+    treelab.from_sklearn(model).save('folder')), the one file of 'export --format
+    model', JSON of 'export --format json', JSON of an xgboost model or text of a
+    LightGBM model. Nothing in it is run.
 
-
+    model FILE  a .treelab, .json or .txt file, or a folder
+    [problem]
+    --classes LABEL  labels in the order of xgboost's or LightGBM's numbers
+        (default: 0, 1, ...)
+    --model-missing NUMBER  number that counted as missing when an xgboost model was
+        trained, such as -999 (its file does not tell)
+    --rounds N  read only the first N boosting rounds of an xgboost or LightGBM
+        model
+    --categories COLUMN=A,B,...  categories in the order of an xgboost or LightGBM
+        model's codes, where its file lacks them
+    [run]
+    --json  print the run as JSON, its scores among it
+    """,
+    classes={"nargs": "+"},
+    model_missing=float,
+    rounds=int,
+    categories={"nargs": "+", "default": []},
+)
 def import_run(arguments: Namespace) -> int:
     """Import a model and print its scores; return 0 when it was saved."""
     model = read_model(

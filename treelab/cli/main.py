@@ -6,26 +6,28 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from treelab.cli.arguments import EXIT_CODES, Parser
+from treelab.cli.arguments import COMMANDS, EXAMPLES, EXIT_CODES
 
-COMMANDS = (  # each a file
+FILES = (  # with their commands
     *("app", "train", "sweep", "cluster", "predict", "explain", "edit", "export"),
-    *("report", "compare", "runs", "import_model", "worker", "doctor", "backup"),
-    *("restore", "users", "bench", "completion"),
+    *("report", "compare", "runs", "import_model", "worker", "care", "users", "bench"),
+    "completion",
 )
 
 
-def build_parser(prog: str = "treelab") -> Parser:
+def build_parser(prog: str = "treelab") -> argparse.ArgumentParser:
     """Return the parser of all commands; each sets ``command`` to a function."""
-    parser = Parser(
+    parser = argparse.ArgumentParser(
         prog=prog,
         description="Decision trees that people can read and that gradients train.",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        import_module(f"treelab.cli.{name}").add_command(parser)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name in FILES:
+        import_module(f"treelab.cli.{name}")
+    for name in EXAMPLES:
+        COMMANDS[name](commands)
     parser.set_defaults(build_parser=build_parser)  # whose completion is asked for
     return parser
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from treelab.cli.arguments import Parser, find_model, json_text
+from treelab.cli.arguments import command, find_model, json_text
 from treelab.cli.tables import read_named_table
 from treelab.data.writing import FORMATS, defused, write_table
 from treelab.evaluation.metrics import TITLES
@@ -28,29 +28,36 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import counted, listed, significant
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``predict`` to the commands."""
-    parent.command(
-        "predict",
-        predict,
-        "predict the rows of a table with a trained model",
-        "Writes the table with a column 'prediction' and, for classes, their "
-        "probabilities beside it. Where the table holds the target, the predictions "
-        "are scored against it. In CSV, text that a spreadsheet would run as a formula "
-        "gets an apostrophe ahead.",
-        f"""
-        [model]
-        [table]
-        [output]  ends with {", ".join(f".{name}" for name in FORMATS)}
-        --columns NAMES  what to write, with commas between: {", ".join(PARTS)}
-            (default: {",".join(DEFAULT_PARTS)})
-        --fill-absent  let columns that the table lacks count as missing
-        --json  write notes and scores as JSON to stderr
-        """,
-        columns={"type": _parts, "default": DEFAULT_PARTS},
-    )
+def _parts(text: str) -> tuple[str, ...]:
+    """Read names with commas between."""
+    parts = tuple(part.strip() for part in text.split(","))
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        raise ArgumentTypeError(
+            f"{unknown[0]!r} is none of {', '.join(PARTS)}; put commas between them"
+        )
+    return parts
 
 
+@command(
+    "predict",
+    "predict the rows of a table with a trained model",
+    f"""
+    Writes the table with a column 'prediction' and, for classes, their
+    probabilities beside it. Where the table holds the target, the predictions are
+    scored against it. In CSV, text that a spreadsheet would run as a formula gets
+    an apostrophe ahead.
+
+    [model]
+    [table]
+    [output]  ends with {", ".join(f".{name}" for name in FORMATS)}
+    --columns NAMES  what to write, with commas between: {", ".join(PARTS)}
+        (default: {",".join(DEFAULT_PARTS)})
+    --fill-absent  let columns that the table lacks count as missing
+    --json  write notes and scores as JSON to stderr
+    """,
+    columns={"type": _parts, "default": DEFAULT_PARTS},
+)
 def predict(arguments: Namespace) -> None:
     """Predict the rows of a table and write them with the predictions."""
     model, run = find_model(arguments)
@@ -80,17 +87,6 @@ def predict(arguments: Namespace) -> None:
     _write(arguments, written)
     weighted = "" if problem is None else problem.weighted_words
     _report(arguments, notes, scores, note, weighted)
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    """Read names with commas between."""
-    parts = tuple(part.strip() for part in text.split(","))
-    unknown = [part for part in parts if part not in PARTS]
-    if unknown:
-        raise ArgumentTypeError(
-            f"{unknown[0]!r} is none of {', '.join(PARTS)}; put commas between them"
-        )
-    return parts
 
 
 def _write(arguments: Namespace, frame: pd.DataFrame) -> None:

@@ -2,31 +2,27 @@
 
 from argparse import Namespace
 
-from treelab.cli.arguments import Parser, write_output
+from treelab.cli.arguments import command, write_output
 from treelab.runs.store.run_store import RunStore
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``report`` to the commands."""
-    parent.command(
-        "report",
-        report,
-        "write a report of a run, or of a comparison, or a model card",
-        "Writes one HTML file that opens anywhere: data, settings, scores with "
-        "intervals, score against size, the trees, explained rows, limits. Two to four "
-        "runs of one table, target and seed are compared. With --format md: the model "
-        "card of one run in Markdown.",
-        """
-        runs RUN  ids of one to four runs
-        --format
-        [output]
-        [home]
-        """,
-        runs={"nargs": "+"},
-        format={"choices": ("html", "md"), "default": "html"},
-    )
+@command(
+    "report",
+    "write a report of a run, or of a comparison, or a model card",
+    """
+    Writes one HTML file that opens anywhere: data, settings, scores with intervals,
+    score against size, the trees, explained rows, limits. Two to four runs of one
+    table, target and seed are compared. With --format md: the model card of one run
+    in Markdown.
 
-
+    runs RUN  ids of one to four runs
+    --format
+    [output]
+    [home]
+    """,
+    runs={"nargs": "+"},
+    format={"choices": ("html", "md"), "default": "html"},
+)
 def report(arguments: Namespace) -> None:
     """Write the document."""
     from treelab.reports.run_report import model_card, run_report  # loads plotly

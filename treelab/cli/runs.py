@@ -4,7 +4,7 @@ import time
 from argparse import Namespace
 from sys import stderr
 
-from treelab.cli.arguments import Parser, json_text, printable
+from treelab.cli.arguments import command, json_text, printable
 from treelab.cli.training import Trainer, print_report, run_facts
 from treelab.evaluation.metrics import TITLES
 from treelab.runs.jobs.repeats import repeats_of
@@ -14,24 +14,19 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.words import counted
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``runs`` to the commands."""
-    help = "list the runs, newest first; pause, resume or delete one"
-    parser = parent.command("runs", runs, help)
-    parser.options(
-        """
-        --pause RUN  let a run save where its training is, and wait
-        --resume RUN  train a paused, interrupted or failed run on from there, here and
-            now
-        --delete RUN  delete a run and its repeats, with curves, trees and models;
-            tables stay
-        """,
-        to=parser.add_mutually_exclusive_group(),
-    )
-    parser.options("[home]")
-    parser.option("--json", "print all that is known of the runs as JSON")
-
-
+@command(
+    "runs",
+    "list the runs, newest first; pause, resume or delete one",
+    """
+    | --pause RUN  let a run save where its training is, and wait
+    | --resume RUN  train a paused, interrupted or failed run on from there, here and
+        now
+    | --delete RUN  delete a run and its repeats, with curves, trees and models; tables
+        stay
+    [home]
+    --json  print all that is known of the runs as JSON
+    """,
+)
 def runs(arguments: Namespace) -> int:
     """List the runs, or pause, resume or delete one; return the exit code."""
     store = RunStore(arguments.home)

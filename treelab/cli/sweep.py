@@ -5,7 +5,7 @@ from argparse import Namespace
 
 import pandas as pd
 
-from treelab.cli.arguments import Parser
+from treelab.cli.arguments import command
 from treelab.cli.tables import check_settings, read_problem, store_problem
 from treelab.cli.training import Trainer, print_report
 from treelab.learners.common.settings import Range, Values
@@ -18,42 +18,38 @@ from treelab.runs.sweeps import SCORINGS, SweepPlan, presets, read_study, trial_
 SHOWN = 10  # trials printed
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``sweep`` to the commands."""
-    parent.command(
-        "sweep",
-        sweep,
-        "search a learner's settings, then train with the best",
-        "Tries settings of a learner (Optuna), and trains a tree with those that score "
-        "best; the app shows the trials on Train, Tune. Ctrl-C ends the search and "
-        "trains with the best settings so far. Where TREELAB_CLUSTER names a Dask "
-        "scheduler, trials and training go to its workers.",
-        """
-        [problem]
-        --learner  (default: gradtree)
-        --preset  search space to begin with: ours, the paper's, or none (default:
-            treelab)
-        --space NAME=WHAT ...  what is tried of a setting, such as max_depth=2..8,
-            learning_rate_leaf=0.01..0.3:log or loss=focal,poly
-        [settings]  max_depth=5, which all trials then have
-        --trials N  (default: 30)
-        --scoring  score trials by the learner's own cross-validation, by folds, or on
-            the validation rows (default: the preset's)
-        --folds K  of folds (default: 3)
-        --minutes M  begin no trial after M minutes
-        [device]
-        [run]
-        --json  print the run and all trials as JSON
-        """,
-        learner={"default": "gradtree", "choices": LEARNERS},
-        preset={"default": "treelab", "choices": ("treelab", "paper", "none")},
-        trials={"type": int, "default": 30},
-        scoring={"choices": SCORINGS},
-        folds={"dest": "scoring_folds", "type": int, "default": 3},
-        minutes=float,
-    )
+@command(
+    "sweep",
+    "search a learner's settings, then train with the best",
+    """
+    Tries settings of a learner (Optuna), and trains a tree with those that score
+    best; the app shows the trials on Train, Tune. Ctrl-C ends the search and trains
+    with the best settings so far. Where TREELAB_CLUSTER names a Dask scheduler,
+    trials and training go to its workers.
 
-
+    [problem]
+    --learner  (default: gradtree)
+    --preset  search space to begin with: ours, the paper's, or none (default:
+        treelab)
+    --space NAME=WHAT ...  what is tried of a setting, such as max_depth=2..8,
+        learning_rate_leaf=0.01..0.3:log or loss=focal,poly
+    [settings]  max_depth=5, which all trials then have
+    --trials N  (default: 30)
+    --scoring  score trials by the learner's own cross-validation, by folds, or on
+        the validation rows (default: the preset's)
+    --folds K  of folds (default: 3)
+    --minutes M  begin no trial after M minutes
+    [device]
+    [run]
+    --json  print the run and all trials as JSON
+    """,
+    learner={"default": "gradtree", "choices": LEARNERS},
+    preset={"default": "treelab", "choices": ("treelab", "paper", "none")},
+    trials={"type": int, "default": 30},
+    scoring={"choices": SCORINGS},
+    folds={"dest": "scoring_folds", "type": int, "default": 3},
+    minutes=float,
+)
 def sweep(arguments: Namespace) -> int:
     """Search, train and print; return 0 when a model was saved, else 2."""
     frame, problem = read_problem(arguments)
@@ -95,10 +91,7 @@ def read_space(
 ) -> tuple[dict[str, Range | Values], dict, str]:
     """Return the search space that is asked for, what its preset fixes, its scoring.
 
-    Raises
-    ------
-    ValueError
-        If a ``--space`` cannot be read, or the learner has no such preset.
+    ValueError if a ``--space`` cannot be read, or the learner has no such preset.
     """
     learner = LEARNERS[arguments.learner]
     space: dict[str, Range | Values] = {}

@@ -40,24 +40,9 @@ def read_named_table(
 ) -> tuple[ReadResult, str]:
     """Read the table of a command with ``[table]``, and print what was unusual.
 
-    Parameters
-    ----------
-    arguments : Namespace
-    one_column : bool, default=False
-        Whether a table of one column is allowed.
-    as_in : mapping of str to CellForm, or None
-        How the table was written that a model learned from, see ``read_table``.
-
-    Returns
-    -------
-    read : ReadResult
-    name : str
-        The file's name without its folder.
-
-    Raises
-    ------
-    OSError, ValueError
-        If it cannot be read.
+    OSError or ValueError if it cannot be read. It may have one column only where that
+    is allowed; ``as_in`` says how the table was written that a model learned from, see
+    ``read_table``. Returns it with the file's name without its folder.
     """
     if arguments.table.startswith(PREFIX):
         home = Path(getattr(arguments, "home", None) or default_home())
@@ -101,13 +86,9 @@ def read_problem(
 ) -> tuple[pd.DataFrame, Problem]:
     """Read the table of a command with ``[problem]``, and what to predict of it.
 
-    The table is not stored yet, see ``store_problem``: a command that is refused
-    leaves nothing behind. ``as_in`` is that of ``read_table``.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the table cannot be read, lacks the target, or cannot be learned from.
+    The table is not stored yet, see ``store_problem``: a command that is refused leaves
+    nothing behind. ``as_in`` is that of ``read_table``. OSError or ValueError if the
+    table cannot be read, lacks the target, or cannot be learned from.
     """
     read, name = read_named_table(arguments, as_in=as_in)
     frame = read.frame

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Iterator
 
-from treelab.cli.arguments import Parser
+from treelab.cli.arguments import command
 from treelab.cli.tables import check_settings, read_problem, store_problem
 from treelab.cli.training import Trainer, print_report, print_splits
 from treelab.data.problem import Problem
@@ -19,35 +19,31 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``train`` to the commands."""
-    parent.command(
-        "train",
-        train,
-        "train a tree on a table",
-        "Trains a tree and saves it in the run store, where the app shows it. Ctrl-C "
-        "stops early and saves the best tree so far. Where TREELAB_CLUSTER names a "
-        "Dask scheduler, runs train on its workers.",
-        """
-        [problem]
-        --truth COLUMN  the target holds another model's predictions of this column:
-            imitate it
-        --learner  (default: gradtree)
-        [settings]  max_depth=5
-        [device]
-        --repeats N  train again on N more data splits, and print the mean; with
-            --folds: deal the rows to all folds N more times (default: 0)
-        --folds K  K-fold cross-validation: train K times, each row a test row in one of
-            them, and print the mean
-        [run]
-        --json  print the run as JSON, or the runs of all data splits
-        """,
-        learner={"default": "gradtree", "choices": LEARNERS},
-        repeats={"type": int, "default": 0},
-        folds={"type": int, "default": 0},
-    )
+@command(
+    "train",
+    "train a tree on a table",
+    """
+    Trains a tree and saves it in the run store, where the app shows it. Ctrl-C
+    stops early and saves the best tree so far. Where TREELAB_CLUSTER names a Dask
+    scheduler, runs train on its workers.
 
-
+    [problem]
+    --truth COLUMN  the target holds another model's predictions of this column:
+        imitate it
+    --learner  (default: gradtree)
+    [settings]  max_depth=5
+    [device]
+    --repeats N  train again on N more data splits, and print the mean; with
+        --folds: deal the rows to all folds N more times (default: 0)
+    --folds K  K-fold cross-validation: train K times, each row a test row in one of
+        them, and print the mean
+    [run]
+    --json  print the run as JSON, or the runs of all data splits
+    """,
+    learner={"default": "gradtree", "choices": LEARNERS},
+    repeats={"type": int, "default": 0},
+    folds={"type": int, "default": 0},
+)
 def train(arguments: Namespace) -> int:
     """Train and print the scores; return 0 when a model was saved, else 2."""
     if arguments.repeats < 0:

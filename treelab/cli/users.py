@@ -4,32 +4,25 @@ import json
 import time
 from argparse import Namespace
 
-from treelab.cli.arguments import Parser, printable
+from treelab.cli.arguments import command, printable
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.users import admins, audit_log, set_admin
 
 
-def add_command(parent: Parser) -> None:
-    """Add ``users`` to the commands."""
-    parser = parent.command(
-        "users",
-        users,
-        "name the admins of an app with sign-in; list who deleted what",
-        "Where people sign in to the app, a run belongs to who started it, and admins "
-        "may change all. The command line itself may change everything.",
-    )
-    parser.options(
-        """
-        --admin EMAIL  make somebody an admin
-        --not-admin EMAIL  make somebody no admin
-        --audit  list what was stopped and deleted
-        """,
-        to=parser.add_mutually_exclusive_group(),
-    )
-    parser.option("--json", "print JSON")
-    parser.options("[home]")
+@command(
+    "users",
+    "name the admins of an app with sign-in; list who deleted what",
+    """
+    Where people sign in to the app, a run belongs to who started it, and admins may
+    change all. The command line itself may change everything.
 
-
+    | --admin EMAIL  make somebody an admin
+    | --not-admin EMAIL  make somebody no admin
+    | --audit  list what was stopped and deleted
+    --json  print JSON
+    [home]
+    """,
+)
 def users(arguments: Namespace) -> None:
     """Change a role, or list admins or what was stopped and deleted."""
     store = RunStore(arguments.home)

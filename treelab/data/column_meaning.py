@@ -66,13 +66,8 @@ def column_meaning(
 ) -> Meaning:
     """Return what a column most likely holds, and why.
 
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-    n_unique : int or None, default=None
-        How many different values it has, missing ones aside; None counts them.
-    note : str or None, default=None
-        What ``column_note`` says of it; None asks.
+    ``n_unique`` is how many different values it has, missing ones aside, and ``note``
+    what ``column_note`` says of it; None finds out.
     """
     known = column.dropna()
     note = column_note(column) if note is None else note

@@ -32,25 +32,13 @@ def as_frame(
     feature_names: Sequence[str] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Return a table as a frame whose columns have text names.
+    """Return a table as a new frame whose columns have text names.
 
-    Parameters
-    ----------
-    X : DataFrame, or array-like of shape (n_rows, n_columns)
-        A frame of pandas or of any library that narwhals knows. Columns of an array
-        are called x0, x1 and so on. Dates and whatever else can be measured become
-        numbers, see ``plain_column``.
-    feature_names : sequence of str, optional
-        Names that the columns must have. A frame is put into their order; an array
-        must have as many columns and takes the names.
-    kinds : mapping of column name to "number" or "category", optional
-        What the columns were when they were fitted: dates of a category stay dates,
-        which it has as text.
-
-    Returns
-    -------
-    DataFrame
-        A new frame; values are not copied where pandas can avoid it.
+    ``X`` is a frame of pandas or of any library that narwhals knows, or an array, whose
+    columns are called x0, x1 and so on. Dates and whatever else can be measured become
+    numbers, see ``plain_column``. A frame is put into the order of ``feature_names``;
+    an array must have as many columns and takes the names. ``kinds`` are what columns
+    were when they were fitted: dates of a category stay dates, which it has as text.
 
     Raises
     ------

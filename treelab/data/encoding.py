@@ -1,7 +1,8 @@
 """From a data frame to the numbers that learners train on, and splits back again."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pandas as pd
 from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.split_by import grouped_folds, has_groups
 from treelab.data.values import categories, numbers, refuse_large
-from treelab.trees.cells import CellForm, noted_units
+from treelab.trees.cells import noted_units
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
 from treelab.trees.tree import midpoint
 
@@ -33,18 +34,17 @@ class CodedColumn:
         """Number of groups of levels."""
         return len(self.levels) - max(len(self.rare) - 1, 0)
 
+    @property
+    def n_marks(self) -> int:
+        """Number of groups, a missing value being one where some row misses it."""
+        return self.n_groups + bool((self.codes < 0).any())
+
 
 def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> CodedColumn:
     """Join the levels that fewer rows hold than ``least``, where they are two or more.
 
-    Parameters
-    ----------
-    codes : int64 array of shape (n_rows,)
-        Level of each row, -1 where the value is missing.
-    levels : tuple of str
-    least : float
-        Rows, or below 1 a fraction of all rows, that a level of its own has at least;
-        0 joins none.
+    ``codes`` (n_rows,) are the level of each row, -1 where the value is missing. Below
+    1 ``least`` is a fraction of all rows; 0 joins none.
     """
     own = np.arange(len(levels))
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
@@ -261,22 +261,10 @@ def fit_target_encoding(
     Source: Micci-Barreca 2001, doi:10.1145/507533.507538, with empirical Bayes
     smoothing, as scikit-learn's ``TargetEncoder`` has it.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, K), int64
-        Level of each row in each column, -1 where it is missing.
-    n_levels : list of K int
-        Levels of each column, the missing one not counted.
-    y : ndarray of shape (n_rows,)
-        Class codes from 0, or numbers.
-    task : {"binary", "multiclass", "regression"}
-        Multiclass gives a score a class (C classes that occur), the others one.
-    seed : int
-        Shuffles the folds.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        Of each row, above 0; None: all count alike.
-    groups : ndarray of shape (n_rows,) or None, default=None
-        Rows of one value know each other's targets: a fold holds them out together.
+    ``codes`` (n_rows, K) are the level of each row in each column, -1 where it is
+    missing, of ``n_levels`` (K) beside that one; ``y`` (n_rows,) are class codes,
+    or numbers. Multiclass gives a score a class (C classes that occur), other tasks
+    one. Rows of a group know each other's targets: a fold holds them out together.
     """
     filled = np.where(codes < 0, n_levels, codes)  # missing is the last level
     kind, y = _target_kind(task, y)
@@ -394,84 +382,6 @@ class EncodedColumn:
     values: np.ndarray
     # float64 (n_rows,): to train on: a target rate does not know the row's own target.
     cross_fitted: np.ndarray
-    is_target_encoded: bool = False
-
-
-def encode_columns(
-    frame: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    task: str,
-    one_hot_max: int,
-    units: Mapping[str, str],
-    rare: Mapping[str, float],
-    forms: Mapping[str, CellForm],
-    random_state,
-    weight: np.ndarray | None = None,
-    groups: np.ndarray | None = None,
-) -> list[EncodedColumn]:
-    """Turn each column of training rows into features, in the table's order.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-    y : ndarray of shape (n_rows,)
-        Class codes, or numbers.
-    task : {"binary", "multiclass", "regression"}
-    one_hot_max : int
-        Category columns with at most this many categories, a missing one included,
-        are one-hot encoded; the others get target rates.
-    units : mapping of column name to unit
-    rare : mapping of column name to float
-        Least rows of a category of its own, see ``join_rare``.
-    forms : mapping of column name to CellForm
-        How the cells were written, where they were read from a file.
-    random_state : int, RandomState instance or None
-        Seeds the folds in which target rates are cross-fitted.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        Of each row in target rates and medians; None: all count alike.
-    groups : ndarray of shape (n_rows,) or None, default=None
-        As ``fit_target_encoding`` takes them.
-    """
-    table = {str(name): column for name, column in frame.items()}
-    kinds = {name: column_kind(column) for name, column in table.items()}
-    coded = {
-        name: join_rare(*categories(column), rare.get(name, 0))
-        for name, column in table.items()
-        if kinds[name] == "category"
-    }
-    rated = [
-        name for name in coded if not _is_one_hot(coded[name], one_hot_max=one_hot_max)
-    ]
-    if rated:
-        encoding = fit_target_encoding(
-            np.stack([coded[name].codes for name in rated], axis=1),
-            [coded[name].n_groups for name in rated],
-            y,
-            task=task,
-            seed=_seed(random_state),
-            weight=weight,
-            groups=groups,
-        )
-    columns: list[EncodedColumn] = []
-    for name, column in table.items():
-        if kinds[name] == "number":
-            columns.append(_number(column, units.get(name, ""), weight))
-        elif name in rated:
-            columns += _target_rates(name, coded[name], encoding, rated.index(name))
-        else:
-            columns += _one_hot(name, coded[name])
-    return [
-        replace(column, feature=replace(column.feature, form=form))
-        if (form := forms.get(column.feature.column)) is not None
-        else column
-        for column in columns
-    ]
-
-
-def _is_one_hot(column: CodedColumn, *, one_hot_max) -> bool:
-    """Whether a category column becomes columns of 0 and 1."""
-    return column.n_groups + bool((column.codes < 0).any()) <= one_hot_max
 
 
 def _number(
@@ -487,63 +397,44 @@ def _number(
     )
 
 
+def _scored(name: str, column: CodedColumn, scores, fill, unseen) -> Feature:
+    """Return the feature of a category column with a score (n_groups,) a group."""
+    return Feature(
+        name,
+        kind="category",
+        categories=column.levels,
+        scores=tuple(scores[column.group]),
+        fill=fill,
+        unseen=unseen,
+        rare=column.rare,
+    )
+
+
 def _target_rates(
     name: str, column: CodedColumn, encoding: TargetEncoding, k: int
-) -> list[EncodedColumn]:
-    """List a feature of target rates for each output; ``k`` is the column's place."""
-    columns = []
+) -> Iterator[EncodedColumn]:
+    """Yield a feature of target rates for each output; ``k`` is the column's place."""
     for c, mean in enumerate(encoding.mean):
-        rate = encoding.scores[k][:, c]
-        feature = Feature(
-            name,
-            kind="category",
-            categories=column.levels,
-            scores=tuple(rate[column.group]),
-            fill=rate[-1],
-            unseen=mean,
-            rare=column.rare,
-        )
-        columns.append(
-            EncodedColumn(
-                feature, rate[column.codes], encoding.cross_fitted[:, k, c], True
-            )
-        )
-    return columns
+        rate, apart = encoding.scores[k][:, c], encoding.cross_fitted[:, k, c]
+        feature = _scored(name, column, rate, rate[-1], mean)
+        yield EncodedColumn(feature, rate[column.codes], apart)
 
 
-def _one_hot(name: str, column: CodedColumn) -> list[EncodedColumn]:
-    """List a feature of 0 and 1 for each level; for two levels the second alone."""
-    marks = list(range(column.n_groups))
-    if (column.codes < 0).any():
-        marks.append(-1)
-    if len(marks) == 2:
-        marks = marks[1:]
-    columns = []
-    for mark in marks:
-        feature = Feature(
-            name,
-            kind="category",
-            categories=column.levels,
-            scores=tuple((column.group == mark).astype(float)),
-            fill=float(mark == -1),
-            unseen=0.0,
-            rare=column.rare,
-        )
+def _one_hot(name: str, column: CodedColumn) -> Iterator[EncodedColumn]:
+    """Yield a feature of 0 and 1 for each level; for two levels the second alone."""
+    marks = [*range(column.n_groups), -1][: column.n_marks]
+    for mark in marks[1:] if len(marks) == 2 else marks:
         values = (column.codes == mark).astype(np.float64)
-        columns.append(EncodedColumn(feature, values, values))
-    return columns
-
-
-def _seed(random_state) -> int:
-    """Draw a seed from what scikit-learn calls a random state."""
-    from sklearn.utils import check_random_state
-
-    return int(check_random_state(random_state).randint(2**31))
+        ones = np.arange(column.n_groups) == mark
+        yield EncodedColumn(
+            _scored(name, column, ones, mark == -1, 0.0), values, values
+        )
 
 
 # TableEncoder: the user's table as numbers for a learner, and splits back again.
 
 
+@dataclass(eq=False)
 class TableEncoder:
     """Turns a table into a matrix of numbers, and splits on them back into its units.
 
@@ -553,53 +444,23 @@ class TableEncoder:
     Every map is increasing, so a split on encoded numbers is a split in the column's
     own unit, which the ``axis_splits`` and ``oblique_splits`` give.
 
-    Parameters
-    ----------
-    numbers : {"quantile", "rank", "zscore", "minmax", "none"}, default="quantile"
-        Scale of every feature: normal scores of the ranks, ranks of the distinct
-        values, mean 0 and deviation 1, from 0 to 1, or as it is. A column that is
-        constant becomes 0, except under "none". Only the last three are affine, as
-        oblique splits need.
-    task : {"binary", "multiclass", "regression"}
-        Multiclass gives a category column one feature for each class.
-    one_hot_max : int, default=0
-        Category columns with at most this many categories, a missing one included,
-        become columns of 0 and 1, a single column where there are two; 0 never.
-    units : mapping of column name to unit, optional
-        Kept in ``features_``. None takes ``frame.attrs["units"]``, and without those
-        the units that cells carried when the table was read.
-    rare : mapping of column name to float, optional
-        Categories that fewer training rows hold (below 1: a smaller fraction of them)
-        become one, see ``join_rare``. None takes ``frame.attrs["rare"]``.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the folds in which categories are cross-fitted.
-
-    Attributes
-    ----------
-    features_ : tuple of Feature
-        One for each encoded column, in their order.
-    columns_ : tuple of str
-        Columns of the training table.
-    target_encoded_ : tuple of str
-        Category columns that became target rates.
+    Once it is fitted, ``features_`` has a Feature for each encoded column, in their
+    order, and ``columns_`` the columns of the training table.
     """
 
-    def __init__(
-        self,
-        numbers="quantile",
-        *,
-        task,
-        one_hot_max=0,
-        units: Mapping[str, str] | None = None,
-        rare: Mapping[str, float] | None = None,
-        random_state=None,
-    ):
-        self.numbers = numbers
-        self.task = task
-        self.one_hot_max = one_hot_max
-        self.units = units
-        self.rare = rare
-        self.random_state = random_state
+    # Scale of every feature: normal scores of the ranks, ranks of the distinct values,
+    # mean 0 and deviation 1 ("zscore"), from 0 to 1 ("minmax"), or as it is ("none"). A
+    # column that is constant becomes 0, except under "none". Only the last three are
+    # affine, as oblique splits need.
+    numbers: str = "quantile"
+    _: KW_ONLY
+    # "binary", "multiclass" or "regression": multiclass gives a category column one
+    # feature for each class.
+    task: str
+    # Category columns with at most this many categories, a missing one included, become
+    # columns of 0 and 1, a single column where there are two; 0 never.
+    one_hot_max: int = 0
+    random_state: Any = None  # seeds the folds in which categories are cross-fitted
 
     def fit_transform(
         self,
@@ -610,23 +471,14 @@ class TableEncoder:
     ) -> np.ndarray:
         """Learn from training rows and return them encoded, categories cross-fitted.
 
-        Parameters
-        ----------
-        frame : DataFrame or array-like of shape (n_rows, n_columns)
-            Training rows only.
-        y : array-like of shape (n_rows,)
-            Labels of any sortable kind, or numbers for regression; none missing. Of
-            several numbers (n_rows, C) it takes the ``first_component``.
-        sample_weight : ndarray of shape (n_rows,) or None, default=None
-            Of each row in target rates and medians, above 0; None: all count alike.
-        groups : ndarray of shape (n_rows,) or None, default=None
-            Rows of one value are cross-fitted together.
+        ``y`` are labels of any sortable kind, or numbers for regression; none missing.
+        Of several numbers (n_rows, C) it takes the ``first_component``.
+        ``sample_weight`` above 0 counts in target rates and medians; rows of one value
+        of ``groups`` are cross-fitted together.
 
-        Returns
-        -------
-        ndarray of shape (n_rows, F), float64
-            For training alone: a category's score in a row does not know that row's
-            target, nor those of its group. ``transform`` gives what prediction sees.
+        What is returned, (n_rows, F), is for training alone: a category's score in a
+        row does not know that row's target, nor those of its group. ``transform`` gives
+        what prediction sees.
 
         Raises
         ------
@@ -637,28 +489,15 @@ class TableEncoder:
         frame = as_frame(frame)
         y = self._check(frame, y)
         self.columns_ = tuple(frame.columns)
-        units = self.units
-        if units is None:
-            units = frame.attrs.get("units", noted_units(frame))
-        rare = frame.attrs.get("rare", {}) if self.rare is None else self.rare
-
-        columns = encode_columns(
-            frame,
-            y,
-            task=self.task,
-            one_hot_max=self.one_hot_max,
-            units=units,
-            rare=rare,
-            forms=feature_forms(frame),
-            random_state=self.random_state,
-            weight=sample_weight,
-            groups=groups,
-        )
+        forms = feature_forms(frame)
+        columns = self._encoded(frame, y, sample_weight, groups)
         self.features_ = tuple(
-            replace(column.feature, spread=spread(column.values)) for column in columns
-        )
-        self.target_encoded_ = tuple(
-            dict.fromkeys(c.feature.column for c in columns if c.is_target_encoded)
+            replace(
+                column.feature,
+                spread=spread(column.values),
+                form=forms.get(column.feature.column),
+            )
+            for column in columns
         )
         self._scales, self._known, self._known_encoded = [], [], []
         encoded = np.empty((len(frame), len(columns)))
@@ -674,6 +513,45 @@ class TableEncoder:
             self._known_encoded.append(scale(known))
         self._fill = np.array([feature.fill for feature in self.features_])
         return encoded
+
+    def _encoded(self, frame: pd.DataFrame, y, weight, groups) -> list[EncodedColumn]:
+        """Turn each column of training rows into features, in the table's order.
+
+        Units of columns are ``frame.attrs["units"]``, and without those what cells
+        carried when the table was read; ``frame.attrs["rare"]`` are the least rows of a
+        category of its own, see ``join_rare``.
+        """
+        # Here, as it takes a moment, and pages import this module to be shown.
+        from sklearn.utils import check_random_state
+
+        units = frame.attrs.get("units", noted_units(frame))
+        rare = frame.attrs.get("rare", {})
+        table = {str(name): column for name, column in frame.items()}
+        coded = {
+            name: join_rare(*categories(column), rare.get(name, 0))
+            for name, column in table.items()
+            if column_kind(column) == "category"
+        }
+        rated = [name for name, own in coded.items() if own.n_marks > self.one_hot_max]
+        if rated:
+            encoding = fit_target_encoding(
+                np.stack([coded[name].codes for name in rated], axis=1),
+                [coded[name].n_groups for name in rated],
+                y,
+                task=self.task,
+                seed=int(check_random_state(self.random_state).randint(2**31)),
+                weight=weight,
+                groups=groups,
+            )
+        columns: list[EncodedColumn] = []
+        for name, column in table.items():
+            if name not in coded:
+                columns.append(_number(column, units.get(name, ""), weight))
+            elif name in rated:
+                columns += _target_rates(name, coded[name], encoding, rated.index(name))
+            else:
+                columns += _one_hot(name, coded[name])
+        return columns
 
     def transform(self, frame: pd.DataFrame) -> np.ndarray:
         """Return rows of a table as numbers, (n_rows, F), float64, as prediction does.
@@ -701,28 +579,13 @@ class TableEncoder:
         of the training rows, the value that fills a missing one, and the score of a
         category never seen. So each of them keeps its side exactly.
 
-        Parameters
-        ----------
-        feature : array-like of shape (k,), int
-            Encoded column of each split.
-        threshold : array-like of shape (k,)
-            In encoded numbers. It is compared as it comes: pass what the learner
-            compared with, in the learner's own precision.
-        dtype : dtype, default=float32
-            Precision of the encoded numbers that the learner compared.
+        Of ``feature`` (k,), encoded columns, ``threshold`` (k,) is compared as it
+        comes: pass what the learner compared with, in the learner's own precision,
+        which is ``dtype``.
 
-        Returns
-        -------
-        threshold : ndarray of shape (k,), float64
-            In the column's unit, or a score; -inf where no known value goes left, inf
-            where all do.
-        missing_left : ndarray of shape (k,), bool
-            Whether a missing value goes left.
-
-        Raises
-        ------
-        ValueError
-            If a threshold is NaN.
+        Returned are thresholds (k,), float64, in the column's unit, or scores: -inf
+        where no known value goes left, inf where all do; and whether a missing value
+        goes left. ValueError if a threshold is NaN: training diverged.
         """
         feature = np.asarray(feature, dtype=np.int64)
         threshold = np.asarray(threshold)
@@ -747,23 +610,9 @@ class TableEncoder:
         """Return splits ``encoded @ weights <= threshold`` in the columns' own units.
 
         Exact but for rounding, as the encoding is affine. Missing values are to be
-        filled by the fill of their features.
-
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        threshold : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-            Per unit of each column (per unit of score for categories).
-        threshold : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        filled by the fill of their features. Both ``weights`` (k, F), per unit of each
+        column (of score for categories), and ``threshold`` (k,) come back as float64.
+        ValueError if numbers are encoded by quantiles, which no weighted sum can undo.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(threshold, dtype=np.float64) + moved
@@ -771,20 +620,7 @@ class TableEncoder:
     def linear_leaves(self, weights, bias) -> tuple[np.ndarray, np.ndarray]:
         """Return leaf models ``bias + encoded @ weights`` in the columns' own units.
 
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        bias : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-        bias : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        ``bias`` is (k,); all else is as in ``oblique_splits``.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(bias, dtype=np.float64) - moved

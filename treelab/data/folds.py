@@ -44,36 +44,17 @@ def assign_folds(
     valid_share: float,
     seed: int,
 ) -> np.ndarray:
-    """Assign each row to training, validation or test, one fold being the test rows.
+    """Assign rows to training (0), validation (1) or, one fold of them, test (2).
 
     Rows are shuffled, sorted by class and dealt to the folds in turn (scikit-learn's
     ``StratifiedKFold``); a class's counts in two folds differ by one at most. Of the
     other rows a share validates, stratified too. A class's last row there trains.
 
-    Parameters
-    ----------
-    strata : ndarray of shape (n_rows,), int
-        The class of each row, or zeros for a plain shuffle.
-    groups : Series of shape (n_rows,) or None
-        Rows of one value stay together (``GroupKFold``), whatever their classes; a
-        missing value is a group of its own. Groups are shuffled, and each joins the
-        fold with the fewest rows so far.
-    n_folds : int
-        At least 2.
-    valid_share : float
-        Of all rows.
-    seed : int
-        See the module.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int
-        0 for training, 1 for validation, 2 for test.
-
-    Raises
-    ------
-    ValueError
-        If there are too few rows or groups.
+    ``strata`` (n_rows,) are the class of each row, or zeros for a plain shuffle. Rows
+    of one value of ``groups`` stay together (``GroupKFold``), whatever their classes; a
+    missing value is a group of its own. Groups are shuffled, and each joins the fold
+    with the fewest rows so far. ``valid_share`` is of all rows; of ``seed`` see the
+    module. ValueError if there are too few rows or groups.
     """
     repeat, fold = divmod(seed, n_folds)
     code, n_rows, what = np.arange(len(strata)), np.ones(len(strata), int), "rows"

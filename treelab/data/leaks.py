@@ -20,24 +20,11 @@ MANY_COLUMNS = 400  # of more, small trees are fitted to each once that is asked
 def scores_alone(
     columns: pd.DataFrame, target: pd.Series, task: str
 ) -> Iterator[tuple[str, float]]:
-    """Yield how well a small tree of each column alone predicts the target.
+    """Yield the name of each column and how well a small tree of it alone predicts.
 
     A tree of at most ``MOST_LEAVES`` leaves is fitted to a half of a sample of rows and
-    scored on the other half.
-
-    Parameters
-    ----------
-    columns : DataFrame of shape (n_rows, n_columns)
-        Numbers or categories; missing values are a value of their own.
-    target : Series of shape (n_rows,)
-        Rows without a value are left out.
-    task : {"binary", "multiclass", "regression"}
-
-    Yields
-    ------
-    name : str
-    score : float
-        On held-out rows: balanced accuracy, or R2 for a regression.
+    scored on the other half: balanced accuracy, or R2 for a regression. Missing values
+    of a column are a value of their own; rows without a target are left out.
     """
     rows = sampled_rows(target, columns.shape[1])
     if len(rows) < TOO_FEW or target.iloc[rows].nunique() < 2:

@@ -47,27 +47,13 @@ def read_openml(
 ) -> tuple[ReadResult, str]:
     """Fetch a table from OpenML, or read it from the cache; needs a network once.
 
-    Parameters
-    ----------
-    named : str
-        OpenML's number of the table, or its name. A name of ``CATALOGUE`` is the
-        table of that number, another one OpenML's oldest active table of the name.
-    folder : Path
-        Where what was fetched is cached.
-    as_in : mapping of str to CellForm, or None
-        That of ``read_table``.
+    ``named`` is OpenML's number of the table, or its name: one of ``CATALOGUE`` is the
+    table of that number, another one OpenML's oldest active table of the name. What was
+    fetched is cached in ``folder``; ``as_in`` is that of ``read_table``.
 
-    Returns
-    -------
-    ReadResult
-        The target is the last column.
-    str
-        The table's name, with its number.
-
-    Raises
-    ------
-    TableError
-        If there is no such table, OpenML cannot be reached, or it takes too long.
+    Returned are the table, its target the last column, and its name with its number.
+    TableError if there is no such table, OpenML cannot be reached, or it takes too
+    long.
     """
     named = named.strip()
     if not named:

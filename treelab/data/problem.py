@@ -291,24 +291,10 @@ class Problem:
         return target / exposure.loc[target.index]
 
     def assign(self, frame: pd.DataFrame, strata: np.ndarray) -> np.ndarray:
-        """Assign rows to training, validation and test.
+        """Assign rows that have a target to training (0), validation (1) and test (2).
 
-        Parameters
-        ----------
-        frame : DataFrame of shape (n_rows, n_columns)
-            Rows that have a target.
-        strata : ndarray of shape (n_rows,), int
-            The class of each row, or zeros.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int
-            0 for training, 1 for validation, 2 for test.
-
-        Raises
-        ------
-        ValueError
-            If the column to split by is absent, or one of the three has no row.
+        ``strata`` (n_rows,) are the class of each row, or zeros. ValueError if the
+        column to split by is absent, or one of the three has no row.
         """
         shares = (self.valid_share, self.test_share, self.seed)
         column = None

@@ -44,19 +44,9 @@ def check_problem(
 ) -> list[Finding]:
     """Return what is odd about a problem, errors first.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table that the problem is about.
-    problem : Problem
-    with_leaks : bool, default=True
-        Whether to look for columns that determine the target alone, which fits a small
-        tree to each; they are notes.
-
-    Returns
-    -------
-    list of Finding
-        Without an error among them, ``problem.split(frame)`` will work.
+    Without an error among them, ``problem.split(frame)`` will work. ``with_leaks``
+    looks for columns that determine the target alone, too, which fits a small tree to
+    each; they are notes.
     """
     frame = with_date_parts(frame, problem.columns)
     names = {str(name) for name in frame.columns}

@@ -120,29 +120,14 @@ class DataSplit:
 def assign_splits(
     strata: np.ndarray, valid_share: float, test_share: float, seed: int
 ) -> np.ndarray:
-    """Assign each row to a split at random, stratified.
+    """Assign rows to training (0), validation (1) or test (2) at random, stratified.
 
     A stratum of one row goes to training; one of two never leaves it; one of three or
     more has a row in each split. Every split has at least one row.
 
-    Parameters
-    ----------
-    strata : ndarray of shape (n_rows,), int
-        The class of each row, or zeros for a plain shuffle.
-    valid_share, test_share : float
-        In (0, 1), together less than 1.
-    seed : int
-        The same seed assigns the same rows to the same splits.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int
-        Index into ``SPLITS``: 0 for training, 1 for validation, 2 for test.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 3 rows.
+    ``strata`` (n_rows,) are the class of each row, or zeros for a plain shuffle; both
+    shares are in (0, 1), together less than 1. The same seed assigns the same rows to
+    the same splits. ValueError if there are fewer than 3 rows.
     """
     if len(strata) < MIN_ROWS:
         raise ValueError(

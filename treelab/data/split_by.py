@@ -28,7 +28,7 @@ _MARKS |= dict.fromkeys(("train", "training"), TRAIN)
 def assign_by(
     way: str, column: pd.Series, valid_share: float, test_share: float, seed: int
 ) -> np.ndarray:
-    """Assign each row to training, validation or test by the values of a column.
+    """Assign each row to training (0), validation (1) or test (2) by a column's values.
 
     Parameters
     ----------
@@ -39,16 +39,8 @@ def assign_by(
         without one train. "given": the word "test", "valid" (or "val", "validation",
         "dev") or "train" marks a row, and one without a word trains; without
         validation rows some are drawn from these.
-    column : Series of shape (n_rows,)
     valid_share, test_share : float
         Of all rows; reached as nearly as whole groups and times allow.
-    seed : int
-        Of what is drawn.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int
-        0 for training, 1 for validation, 2 for test.
 
     Raises
     ------
@@ -90,20 +82,9 @@ def folds_by(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the places of rows to fit, and of others to score, as a split has them.
 
-    Parameters
-    ----------
-    way : {"group", "time"}
-        As ``assign_by`` takes it. By group each row is scored once. By time, rows are
-        scored that come after all that are fitted; the earliest never are.
-    column : Series of shape (n_rows,)
-    n_folds : int
-    seed : int
-        Draws the groups.
-
-    Raises
-    ------
-    ValueError
-        If there are too few groups or times.
+    By "group" each row is scored once, ``seed`` draws the groups. By "time", rows are
+    scored that come after all that are fitted; the earliest never are. ValueError if
+    there are too few groups or times.
     """
     # Here, as it takes a moment, and pages import this module to be shown.
     from sklearn.model_selection import GroupKFold, TimeSeriesSplit
@@ -131,23 +112,13 @@ N_BLOCKS = 20  # of time, each held out as one
 
 
 def fold_groups(way: str, column: pd.Series) -> pd.Series | None:
-    """Return what each row is held out with in folds, as a split has them.
+    """Return what each row is held out with in folds, as ``assign_by`` has them.
 
     Rows of a group are, and rows of one of twenty spans of time with about as many rows
     each, as neighbours in time are alike (Bergmeir and Benitez, "On the use of
     cross-validation for time series predictor evaluation", Information Sciences 191,
-    2012).
-
-    Parameters
-    ----------
-    way : {"group", "time", "given"}
-        As ``assign_by`` takes it.
-    column : Series of shape (n_rows,)
-
-    Returns
-    -------
-    Series of int of shape (n_rows,), or None
-        With the column's index; None where a column says which rows are which.
+    2012). As integers with the column's index; None where a column says which rows are
+    which.
     """
     if way == "group":
         groups = pd.factorize(column, use_na_sentinel=False)[0]
@@ -281,23 +252,10 @@ def with_test_file(
 ) -> tuple[pd.DataFrame, str]:
     """Append a test table to a table, and a column that says which rows those are.
 
-    Parameters
-    ----------
-    frame, test : DataFrame
-        ``test`` has all columns of ``frame``; its others are left out.
-    name : str
-        What messages call the test table.
-
-    Returns
-    -------
-    frame : DataFrame
-    column : str
-        Name of the new column, "data split" where that is free.
-
-    Raises
-    ------
-    ValueError
-        If the test table lacks a column, or has text where the table has numbers.
+    The test table, called ``name`` in messages, has all columns of the table; its
+    others are left out. The new column's name is returned, too: "data split" where that
+    is free. ValueError if the test table lacks a column, or has text where the table
+    has numbers.
     """
     absent = [str(c) for c in frame.columns if str(c) not in map(str, test.columns)]
     if absent:

@@ -44,19 +44,10 @@ def refuse_large(frame: pd.DataFrame, names: Collection) -> None:
 
 
 def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the levels of a category column and which one each row has.
+    """Return the level of each row of a category column, and what the levels are.
 
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-        Any values; a level is the text of a value.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_rows,), int64
-        Index of the row's level, -1 where the value is missing.
-    levels : tuple of str
-        The texts that occur, sorted.
+    The first are int64 (n_rows,), -1 where the value is missing; the others the texts
+    of values that occur, sorted.
     """
     codes, values = pd.factorize(column)
     if len(values) == 0:
@@ -70,19 +61,10 @@ def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def cast_column(column: pd.Series, kind: str) -> pd.Series:
-    """Return a column as the kind that a person chose for it.
+    """Return a column as the kind that a person chose, itself where it is that.
 
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-    kind : {"number", "category"}
-        A number becomes the text of it, 3.0 being "3". Text becomes the number it
-        shows and is missing where it shows none; true and false become 1 and 0.
-
-    Returns
-    -------
-    Series
-        The column itself where it is of that kind already.
+    A number becomes the text of it, 3.0 being "3". Text becomes the number it shows and
+    is missing where it shows none; true and false become 1 and 0.
     """
     if kind not in ("number", "category"):
         raise ValueError(f'kind must be "number" or "category", got {kind!r}.')

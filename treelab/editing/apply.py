@@ -43,10 +43,7 @@ class Bench:
     def replay(self, log: EditLog) -> Edited:
         """Apply a log's edits.
 
-        Raises
-        ------
-        ValueError
-            If the log is of another tree, or cannot be applied.
+        ValueError if the log is of another tree, or cannot be applied.
         """
         if log.tree != (own := tree_hash(self.tree)):
             raise ValueError(
@@ -68,20 +65,10 @@ def apply_edits(
 ) -> Edited:
     """Apply edits in their order.
 
-    Parameters
-    ----------
-    tree : Tree
-    edits : iterable of Edit
-    rows : EditRows
-        Training rows, on which splits are chosen where an edit leaves that open.
-    constraints : Constraints, optional
-        An edit that breaks one is refused.
-
-    Raises
-    ------
-    ValueError
-        If one of them cannot be applied, saying which one and why; if the tree is
-        none to edit, though there be no edit: what is trained on counts rows alike.
+    ValueError if one of them cannot be applied, saying which one and why; if the tree
+    is none to edit, though there be no edit: what is trained on counts rows alike.
+    Splits are chosen on the rows of training where an edit leaves that open; one that
+    breaks a constraint is refused.
     """
     edited = Edited.of(tree, constraints)
     if reason := why_not_edited(tree, edited.constraints):

@@ -61,22 +61,13 @@ def candidates(
 ) -> list[Candidate]:
     """Return the best split of each column, that which gains most first.
 
-    Numbers are cut between any two neighbours. Categories are ordered by how often
-    each class comes with them (or by the mean of the target) and cut; with two classes
-    and for numbers no division of the categories gains more (Breiman et al., 1984,
-    section 4.2.2).
+    Numbers are cut between any two neighbours. Categories are ordered by how often each
+    class comes with them (or by the mean of the target) and cut; with two classes and
+    for numbers no division of the categories gains more (Breiman et al., 1984, section
+    4.2.2).
 
-    Parameters
-    ----------
-    rows : EditRows
-    at : int array of shape (n,)
-        The rows of the node.
-    features : tuple of Feature
-        Those of the tree that was edited.
-    forbidden : container of str, default=()
-        Columns that are left out.
-    min_samples_leaf : int, default=5
-        Rows that either side must have.
+    The rows of the node stand ``at`` (n,), the features are those of the tree that was
+    edited, forbidden columns are left out.
     """
     found = [
         best_split(rows, at, feature, min_samples_leaf)

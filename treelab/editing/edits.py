@@ -16,10 +16,7 @@ MOST_DEPTH = 64  # letters of a path
 class Edit:
     """Something done to a tree.
 
-    Raises
-    ------
-    ValueError
-        If a value is not of its kind.
+    ValueError if a value is not of its kind.
     """
 
     # The node, "L" and "R" from the root, as the tree is before the edit; "" is the
@@ -206,10 +203,7 @@ EDITS = {
 def edit_from_dict(stored: Any) -> Edit:
     """Rebuild the edit that ``to_dict`` wrote.
 
-    Raises
-    ------
-    ValueError
-        If it is none, naming what is wrong.
+    ValueError if it is none, naming what is wrong.
     """
     if not isinstance(stored, Mapping) or str(stored.get("kind")) not in EDITS:
         raise ValueError(f"An edit has a kind, one of {', '.join(EDITS)}: {stored!r}.")

@@ -14,20 +14,8 @@ from treelab.trees.tree import Tree, check_target, leaf_of, rows_at, rows_throug
 class EditRows:
     """Rows on which splits are chosen, or to which leaves are fitted.
 
-    Parameters
-    ----------
-    tree : Tree
-        Whose features and classes they are read by.
-    X : DataFrame of shape (n_rows, n_columns)
-    y : array-like of shape (n_rows,)
-        Labels, or values of the target.
-
-    Attributes
-    ----------
-    y : ndarray of shape (n_rows,)
-        Class codes, or values.
-    variance : float
-        Of the values; 1 for classes.
+    They are read by the features and classes of a tree; ``y`` has codes of classes, or
+    values, whose variance is known; that of classes is 1.
     """
 
     def __init__(self, tree: Tree, X, y):
@@ -90,11 +78,7 @@ class EditRows:
     def places(self, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct values of a number column, ascending, and each row's.
 
-        Returns
-        -------
-        values : float64 array of shape (n_values,)
-        places : int array of shape (n_rows,)
-            Place in ``values``; -1 missing.
+        Values are (n_values,), places in them (n_rows,), -1 where missing.
         """
         key = feature.column, feature.missing_range
         if key not in self._places:

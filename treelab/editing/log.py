@@ -26,10 +26,7 @@ SHAPE = (
 class Training:
     """What trained a tree after its edits.
 
-    Raises
-    ------
-    ValueError
-        If there is no such learner, or it does not do that.
+    ValueError if there is no such learner, or it does not do that.
     """
 
     learner: str  # "gradtree", "get" or "cart"
@@ -97,10 +94,7 @@ class EditLog:
     def from_json(cls, text: str) -> "EditLog":
         """Read a log that ``to_json`` wrote.
 
-        Raises
-        ------
-        ValueError
-            If it is none.
+        ValueError if it is none.
         """
         try:
             stored = json.loads(text)

@@ -21,10 +21,7 @@ def paths(tree: Tree) -> list[str]:
 def node_of(tree: Tree, path: str) -> int:
     """Return the node that a path leads to.
 
-    Raises
-    ------
-    ValueError
-        If the tree has none there.
+    ValueError if the tree has none there.
     """
     node = 0
     for side in path:

@@ -23,14 +23,9 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
     A leaf that no edit touched predicts what it did, to the last bit. The others
     predict the mean of their rows: a class by the weights of the first tree's leaves,
     with a probability that is shrunk as theirs are; linear leaves become constant
-    there. Where constraints ask for an order, leaves that
-    are out of it take the nearest values that are in order.
-
-    Parameters
-    ----------
-    edited : Edited
-    rows : EditRows
-        Those that the first tree was fitted to.
+    there. Where constraints ask for an order, leaves that are out of it take the
+    nearest values that are in order. The rows are those that the first tree was fitted
+    to.
     """
     named = paths(edited.tree)
     tops = edited.changed
@@ -139,16 +134,8 @@ def regrow(
     """Grow what hangs at a node anew, best split first, as CART does.
 
     Splits that are locked, or have something locked below them, stay; the tree grows
-    from what hangs below them.
-
-    Parameters
-    ----------
-    edited : Edited
-    path : str
-    rows : EditRows
-        On which it grows.
-    max_leaf_nodes : int or None, default=None
-        Most leaves at and below the node; None: as many as there were, at least 4.
+    from what hangs below them. It grows on the rows, to ``max_leaf_nodes`` at and below
+    the node; None: as many as there were, at least 4.
     """
     if max_leaf_nodes is None:
         max_leaf_nodes = max(FEWEST_LEAVES, len(_leaves(edited, path)))

@@ -26,17 +26,10 @@ from treelab.trees.words import counted, joined, percent, significant, with_unit
 def agreement(
     task: str, predictions: Sequence[np.ndarray], weight: np.ndarray | None = None
 ) -> np.ndarray:
-    """Compare the predictions of every two models.
+    """Compare the predictions, (n_rows,) each, of every two of k models, (k, k).
 
-    Parameters
-    ----------
-    predictions : sequence of k arrays of shape (n_rows,)
-
-    Returns
-    -------
-    float64 array of shape (k, k)
-        Fraction of rows that are predicted alike; in regression Pearson's correlation,
-        NaN with a model whose predictions are all the same.
+    Fraction of rows that are predicted alike; in regression Pearson's correlation, NaN
+    with a model whose predictions are all the same.
     """
     if task != "regression":
         alike = [
@@ -57,10 +50,7 @@ def agreement(
 def most_and_least_alike(matrix: np.ndarray) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the pair of models that agrees most, and the one that agrees least.
 
-    Raises
-    ------
-    ValueError
-        If no two models compare.
+    ValueError if no two models compare.
     """
     pairs = itertools.combinations(range(len(matrix)), 2)
     known = [pair for pair in pairs if not np.isnan(matrix[pair])]
@@ -117,14 +107,9 @@ def cost_curve(
 ) -> CostCurve:
     """Return the mean cost of a row at every threshold that makes a difference.
 
-    A row is predicted as the class where its probability is at least the threshold.
-
-    Parameters
-    ----------
-    is_class : bool array of shape (n_rows,)
-    probability : float array of shape (n_rows,)
-    false_positive, false_negative : float
-        Cost of a row of the rest that is predicted as the class, and the reverse.
+    A row is predicted as the class where its probability is at least the threshold. A
+    row of the rest that is predicted as the class costs ``false_positive``, the reverse
+    ``false_negative``. Rows are of the class where ``is_class`` (n_rows,) is true.
     """
     weight = np.ones(len(probability)) if weight is None else weight
     threshold, place = np.unique(
@@ -150,13 +135,8 @@ def calibrated_threshold(false_positive: float, false_negative: float) -> float:
 def cheapest_classes(probabilities: np.ndarray, costs: np.ndarray) -> np.ndarray:
     """Return for each row the class (n_rows,) whose expected cost is least.
 
-    Of equal ones it is the most probable, then the first.
-
-    Parameters
-    ----------
-    probabilities : float array of shape (n_rows, n_classes)
-    costs : float array of shape (n_classes, n_classes)
-        True classes down, predicted classes across.
+    Of equal ones it is the most probable, then the first. Probabilities are (n_rows,
+    n_classes), costs (n_classes, n_classes): true classes down, predicted ones across.
     """
     expected = probabilities @ costs
     least = expected.min(axis=1, keepdims=True)
@@ -177,14 +157,9 @@ def mean_cost(
 def trained_costs(asked: Constraints, classes: Sequence, labels: Sequence):
     """Return what errors cost where a model was trained by costs; None elsewhere.
 
-    The costs are (n_labels, n_labels), true classes down, predicted classes across.
-
-    Parameters
-    ----------
-    asked : Constraints
-        That the model was trained with.
-    classes, labels : sequence
-        All of the model's classes, and those that are asked for.
+    The costs are (n_labels, n_labels), true classes down, predicted classes across. The
+    model was trained with what was ``asked``; the labels are those of its classes that
+    are meant.
     """
     if not asked.class_costs:
         return None
@@ -222,14 +197,8 @@ def row_costs(
     """Measure models by the costs of errors of the first that was trained by any.
 
     Rows count whose class, and every prediction of them, all models know. None where
-    none was trained by costs.
-
-    Parameters
-    ----------
-    asked : sequence of k Constraints
-        That each model was trained with.
-    classes : sequence of k sequences, or None of regressions
-    predicted : sequence of k arrays of shape (n_rows,)
+    none was trained by costs. Of each of k models: what was ``asked`` of it, its
+    classes (None of a regression), and what it ``predicted``, (n_rows,).
     """
     trained = next((k for k, own in enumerate(asked) if own.class_costs), None)
     if trained is None:
@@ -254,12 +223,8 @@ def cost_saved(
 ) -> float:
     """Return the fraction of the cost of one prediction for all that a model saves.
 
-    That one is the cheapest for these rows; parameters as of ``row_costs``.
-
-    Raises
-    ------
-    ValueError
-        If it costs nothing, as where all rows are of one class.
+    That one is the cheapest for these rows; parameters as of ``row_costs``. ValueError
+    if it costs nothing, as where all rows are of one class.
     """
     alone = [np.full(len(predicted), label, dtype=object) for label in classes]
     k = 1 + len(alone)
@@ -299,18 +264,9 @@ class ClassCurves:
 def class_curves(
     is_class: np.ndarray, probability: np.ndarray, weight: np.ndarray | None = None
 ) -> ClassCurves:
-    """Measure the probabilities of one class.
+    """Measure the probabilities (n_rows,) of one class.
 
-    Parameters
-    ----------
-    is_class : bool array of shape (n_rows,)
-        Which rows are of the class.
-    probability : float array of shape (n_rows,)
-
-    Raises
-    ------
-    ValueError
-        If all rows are of the class, or none.
+    Rows are of it where ``is_class`` (n_rows,) is true; ValueError if all are, or none.
     """
     if is_class.all() or not is_class.any():
         raise ValueError("Curves need rows of the class and rows of another one.")
@@ -339,12 +295,7 @@ def calibration(
     """Compare probabilities with fractions, in ``N_BINS`` bins of equal width.
 
     A row a bin that has rows: ``predicted`` (mean probability), ``observed`` (fraction
-    of the class), both by weight, and ``rows``.
-
-    Parameters
-    ----------
-    is_class : bool array of shape (n_rows,)
-    probability : float array of shape (n_rows,)
+    of the class), both by weight, and ``rows``. Parameters as of ``class_curves``.
     """
     edges = np.linspace(0, 1, N_BINS + 1)
     place = np.searchsorted(edges[1:-1], probability)
@@ -395,12 +346,9 @@ class SeedComparison:
     def sentences(self, names: tuple[str, str], metric: str, splits: str) -> str:
         """Say which learner is better over data splits, and how sure that is.
 
-        Parameters
-        ----------
-        names : (str, str)
-            Of the first and the second learner.
-        metric, splits : str
-            What the score is called, and the data splits: "macro F1", "5 data splits".
+        ``names`` are those of the first and the second learner; ``metric`` and
+        ``splits`` are what score and data splits are called: "macro F1", "5 data
+        splits".
         """
         if not self.difference.any():
             return f"Both score the same on all {splits}."
@@ -431,17 +379,9 @@ def compare_over_seeds(first, second, n_train: int, n_test: int) -> SeedComparis
     repeated or not, share training rows and are tested alike (Bouckaert and Frank,
     "Evaluating the replicability of significance tests", PAKDD 2004).
 
-    Parameters
-    ----------
-    first, second : array-like of shape (n_splits,)
-        Scores on the test rows of each data split, at least two.
-    n_train, n_test : int
-        Rows that a model was fitted to, and rows that it was tested on.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two data splits, or numbers of scores differ.
+    Scores (n_splits,) are those on the ``n_test`` test rows of each data split, of
+    models fitted to ``n_train`` rows. ValueError if there are fewer than two data
+    splits, or numbers of scores differ.
     """
     first, second = np.asarray(first, float), np.asarray(second, float)
     if first.shape != second.shape or len(first) < FEWEST_SEEDS:
@@ -479,12 +419,8 @@ def split_band(lines: Sequence[FrontierLine], column: str) -> pd.DataFrame:
     ``standard_error`` of the mean. It begins where each split has a tree. No row with
     fewer than two splits that have scores.
 
-    Parameters
-    ----------
-    lines : sequence of FrontierLine
-        Of the same learner and settings, one a data split.
-    column : {"held_out", "test"}
-        Which score.
+    The lines are of the same learner and settings, one a data split; the column is
+    "held_out" or "test".
     """
     tables = [line.table[line.table[column].notna()] for line in lines]
     tables = [table for table in tables if len(table)]
@@ -541,16 +477,9 @@ def split_lines(
 ) -> list[SplitLine]:
     """Return the splits that cut a plane, each as long as rows of the plane reach it.
 
-    Parameters
-    ----------
-    features : tuple of two int
-        Features along x and y.
-    held : float array of shape (n_features,)
-        Values of all other features; NaN is missing.
-    box : tuple of four float
-        Lowest and highest x, lowest and highest y.
-    node : int, default=0
-        Where the plane begins: every row of it is taken to pass this node.
+    The plane is that of two features, along x and y, in a box: lowest and highest x,
+    then y. All others have the values ``held`` (n_features,), NaN where missing. Every
+    row of the plane is taken to pass ``node``, where it begins.
     """
     x0, x1, y0, y1 = box
     lines = []
@@ -595,14 +524,8 @@ def plane_points(
 ) -> pd.DataFrame:
     """Return rows in the plane of two columns, or a sample; the followed one is named.
 
-    ``x``, ``y``, ``target`` and ``label``, of rows that have both values.
-
-    Parameters
-    ----------
-    place : int or None
-        Of the test row that is followed, from 0; it is the last.
-    most : int
-        Rows.
+    ``x``, ``y``, ``target`` and ``label``, of at most so many rows that have both
+    values. The test row that is followed, at ``place`` from 0, is the last.
     """
     points = pd.DataFrame(
         {"x": X[columns[0]], "y": X[columns[1]], "target": y, "label": ""}
@@ -627,7 +550,7 @@ def _half_plane(tree: Tree, node: int, features: tuple[int, int], held: np.ndarr
         value = held[tested]
         left = bool(tree.missing_left[node]) if np.isnan(value) else value <= threshold
         return 0.0, 0.0, 0.0 if left else -1.0
-    assert tree.weights is not None  # as `check_tree` holds for an oblique split
+    assert tree.weights is not None  # as of every tree with an oblique split
     weights = tree.weights[node]
     fill = np.array([feature.fill for feature in tree.features])
     rest = np.where(weights != 0, weights * np.where(np.isnan(held), fill, held), 0.0)
@@ -656,11 +579,7 @@ def surface(
 ) -> np.ndarray:
     """Predict a grid (n_y, n_x) of two columns, all others as in one row.
 
-    Parameters
-    ----------
-    columns : tuple of two str
-        Columns along x and y; the row has both.
-    x, y : float arrays of shapes (n_x,), (n_y,)
+    The row has the columns along x (n_x,) and y (n_y,), too.
     """
     read = set(model.columns) | set(columns)
     row = row[[name for name in row if name in read]]
@@ -721,12 +640,8 @@ def most_used(
 ) -> tuple[str, ...]:
     """Return columns, first those that all models use most, then those that one does.
 
-    Parameters
-    ----------
-    uses : sequence of mapping
-        As ``column_use`` returns it, one a model.
-    columns : sequence of str
-        To choose from.
+    ``uses`` are what ``column_use`` returns of each model; the columns are to choose
+    from.
     """
 
     def rank(column: str) -> tuple[float, float]:
@@ -779,14 +694,9 @@ class Disagreement:
 
 
 def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:
-    """Find the rows on which two models differ.
+    """Find the rows on which two models differ, by the truth and both predictions.
 
     Classes in the order of the rows; numbers with the largest difference first.
-
-    Parameters
-    ----------
-    y_true, first, second : array-like of shape (n_rows,)
-        Truth and both models' predictions.
     """
     truth, first, second = map(np.asarray, (y_true, first, second))
     mean_distance = None
@@ -826,19 +736,10 @@ SAME_SPLIT = 0.98  # of the rows: what two splits of one column send alike
 def own_splits(tree: Tree, other: Tree, X, X_other=None) -> np.ndarray:
     """Find the splits of a tree that another tree does not have, wherever in it.
 
-    Parameters
-    ----------
-    X : table of shape (n_rows, n_columns)
-        Rows by which splits are compared: all of them, whatever node they reach.
-    X_other : table or None, default=None
-        The same rows, as the other tree reads them, where its columns are others.
-
-    Returns
-    -------
-    ndarray of shape (n_found,)
-        Nodes of ``tree``. A split is one of the other tree's where both test the same
-        column, or a weighted sum, and send 98% of the rows the same way; yes and no
-        may be exchanged.
+    Nodes of ``tree``. A split is one of the other tree's where both test the same
+    column, or a weighted sum, and send 98% of the rows the same way; yes and no may be
+    exchanged. All rows count, whatever node they reach; ``X_other`` are the same ones
+    as the other tree reads them, where its columns are others.
     """
     mine, mine_left = _sides(tree, X)
     theirs, theirs_left = _sides(other, X if X_other is None else X_other)

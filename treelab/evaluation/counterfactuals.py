@@ -53,12 +53,8 @@ class Counterfactual:
     ) -> str:
         """Write what changes, what is predicted then, and how far it is, in Markdown.
 
-        Parameters
-        ----------
-        tree : Tree or None, default=None
-            With it the words say how far other values lead to the same leaf.
-        write : callable, default=str
-            Makes Markdown of what the table holds.
+        With a tree the words say how far other values lead to the same leaf. ``write``
+        makes Markdown of what the table holds.
         """
         features = {feature.column: feature for feature in model.features}
         changes = "; ".join(
@@ -77,15 +73,11 @@ class Counterfactual:
 class KnownValues:
     """What the columns of some rows hold, looked up once for all rows that change.
 
-    Parameters
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-        Rows whose values count as possible, such as the training rows.
+    The values of these rows, such as the training rows, count as possible.
     """
 
     def __init__(self, X: pd.DataFrame):
         self.X = X
-        self._distinct: dict[str, np.ndarray] = {}
         self._is_whole: dict[str, bool] = {}
 
     @cached_property
@@ -98,20 +90,16 @@ class KnownValues:
         """The columns in which some row lacks a value."""
         return set(self.X.columns[self.X.isna().any()])
 
-    def distinct(self, column: str) -> np.ndarray:
-        """Return the distinct values of a column, numbers ascending."""
-        if column not in self._distinct:
-            values = self.X[column].dropna()
-            if column in self.spreads:
-                self._distinct[column] = np.unique(values.to_numpy(float))
-            else:
-                self._distinct[column] = values.unique()
-        return self._distinct[column]
+    @cached_property
+    def distinct(self) -> dict[str, np.ndarray]:
+        """The distinct values of each column, numbers ascending."""
+        found = {column: self.X[column].dropna().unique() for column in self.X}
+        return found | {c: np.unique(found[c].astype(float)) for c in self.spreads}
 
     def is_whole(self, feature: Feature) -> bool:
         """Whether the values of a feature's column are whole numbers, or whole days."""
         if feature.column not in self._is_whole:
-            values = self.distinct(feature.column)
+            values = self.distinct[feature.column]
             whole = not (values % 1).any()
             if feature.is_date:
                 whole = coarsest_unit(values) == "D"
@@ -231,12 +219,8 @@ def searched_counterfactuals(
 ) -> list[Counterfactual]:
     """Return near rows that the model predicts as wanted; nearer ones may exist.
 
-    Nearest first, no two of the same values; empty where none was found.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Columns that the model reads; the others stay.
+    Nearest first, no two of the same values; empty where none was found. ``columns``
+    are those that the model reads; the others stay.
     """
     X = changes.known.X
     X = X.iloc[some_rows(len(X), MOST_ROWS)]
@@ -300,19 +284,9 @@ def tree_counterfactuals(
 ) -> list[Counterfactual]:
     """Return the nearest row of each leaf that predicts what is wanted.
 
-    Nearest first; empty where no allowed change leads to such a leaf.
-
-    Parameters
-    ----------
-    tree : Tree
-        With constant leaves. Where a split weighs several columns, category columns
-        stay as they are.
-
-    Raises
-    ------
-    ValueError
-        If leaves are linear models: their predictions are no constants; or the tree has
-        several outputs.
+    Nearest first; empty where no allowed change leads to such a leaf. Where a split
+    weighs several columns, category columns stay as they are. ValueError if leaves are
+    linear models, whose predictions are no constants, or the tree has several outputs.
     """
     check_one_output(tree)
     if tree.leaf_weights is not None:
@@ -372,7 +346,7 @@ def _numbers(condition: NumberCondition, changes: Changes) -> list[float]:
     column, options = condition.column, []
     if condition.low < condition.high:
         before = changes.value(column)
-        observed = changes.known.distinct(column)
+        observed = changes.known.distinct[column]
         if pd.isna(before):
             before = np.median(observed) if len(observed) else 0.0
         inside = observed[(observed > condition.low) & (observed <= condition.high)]
@@ -392,7 +366,7 @@ def _categories(condition: CategoryCondition, changes: Changes) -> list:
     known = condition.feature.categories
     passing = [category for category in known if category in condition.allowed]
     if condition.new:
-        seen = changes.known.distinct(condition.column).tolist()
+        seen = changes.known.distinct[condition.column].tolist()
         passing += [category for category in seen if str(category) not in known]
     return [*passing, *([np.nan] if condition.missing else [])]
 
@@ -483,7 +457,7 @@ def _least_change(
 
 def _range(column: str, changes: Changes) -> tuple[float, float]:
     """How far a number column may fall and rise: to values between those observed."""
-    observed, now = changes.known.distinct(column), float(changes.value(column))
+    observed, now = changes.known.distinct[column], float(changes.value(column))
     if column in changes.locked or not len(observed):
         return 0.0, 0.0
     low = 0.0 if column in changes.rising else min(float(observed[0]) - now, 0.0)

@@ -18,12 +18,7 @@ def estimator_predictions(
 ) -> np.ndarray:
     """Return the class that each of k trees predicts by itself for one row, (k,).
 
-    Parameters
-    ----------
-    ensemble : WeightedTrees
-        Of classes.
-    estimators : array-like of int of shape (k,)
-        Numbers of the trees.
+    ``estimators`` are the numbers of the trees, of an ensemble of classes.
     """
     estimators = np.asarray(estimators)
     leaf = ensemble.leaves(row)[0, estimators]
@@ -112,21 +107,8 @@ def predictions_of_heaviest(
 ) -> dict[int, np.ndarray]:
     """Predict with each row's heaviest trees alone, their weights scaled up to 1.
 
-    Parameters
-    ----------
-    counts : sequence of int
-        How many trees may decide, each from 1 to all.
-
-    Returns
-    -------
-    dict of int to ndarray of shape (n_rows,)
-        Labels or values, by count. With all that may decide they are
-        ``ensemble.predict(X)``.
-
-    Raises
-    ------
-    ValueError
-        If a count is not between 1 and the number of trees.
+    Labels or values (n_rows,) by how many trees decide: each count from 1 to all, else
+    ValueError. With all that may decide they are ``ensemble.predict(X)``.
     """
     n_estimators = ensemble.n_estimators
     if bad := [count for count in counts if not 1 <= count <= n_estimators]:
@@ -177,21 +159,8 @@ def rows_decided_by_one(
 ) -> list[DecidedRows]:
     """List the simple rules inside an ensemble: leaves that decide rows by themselves.
 
-    Most rows first.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Truth.
-    row_weight : array of shape (n_rows,) or None, default=None
-        By which rows count in means; None: all alike.
-    share : float, default=0.5
-        Weight that a row's heaviest tree must exceed, in [0, 1).
-
-    Raises
-    ------
-    ValueError
-        If ``share`` is not in [0, 1).
+    Most rows first. A row's heaviest tree must have more than ``share`` of the weight,
+    which is in [0, 1), else ValueError; rows count in means by ``row_weight``.
     """
     if not 0 <= share < 1:
         raise ValueError(f"share must be at least 0 and below 1, got {share!r}.")
@@ -214,15 +183,7 @@ def rows_decided_by_one(
 
 
 def weight_that_agrees(ensemble: WeightedTrees, row: pd.DataFrame) -> float:
-    """Return the weight of the trees that alone predict the ensemble's class.
-
-    In [0, 1].
-
-    Parameters
-    ----------
-    ensemble : WeightedTrees
-        Of classes.
-    """
+    """Return the weight of the trees that alone predict the class of an ensemble."""
     leaf = ensemble.leaves(row)[0]
     value = ensemble.leaf_value[np.arange(ensemble.n_estimators), leaf]
     agrees = _predicted(ensemble, value) == ensemble.predict(row)[0]

@@ -37,17 +37,9 @@ _BLOCK = 2_000  # rows at once; values of all rows and trees are large
 def least_sure(model, X: pd.DataFrame, proba: np.ndarray | None = None) -> np.ndarray:
     """Return the places of all rows, those the model is least sure of first.
 
-    Parameters
-    ----------
-    proba : array of shape (n_rows, n_classes) or None, default=None
-        The model's probabilities; for classification.
-
-    Returns
-    -------
-    int array of shape (n_rows,)
-        Classes: by the smallest margin between the two largest probabilities.
-        Regression: by the largest standard deviation in the leaf, or, of an ensemble,
-        of its trees' weighted predictions.
+    Classes: by the smallest margin between the two largest of the model's probabilities
+    ``proba`` (n_rows, n_classes). Regression: by the largest standard deviation in the
+    leaf, or, of an ensemble, of its trees' weighted predictions.
     """
     if proba is not None:
         two = np.sort(proba, axis=1)[:, -2:]
@@ -75,13 +67,9 @@ def _disagreement(model: WeightedTrees, X: pd.DataFrame) -> np.ndarray:
 def worst_errors(y, predicted, proba=None, classes=None) -> np.ndarray:
     """Return the places of all rows, the largest loss first.
 
-    Parameters
-    ----------
-    proba : array of shape (n_rows, n_classes) or None, default=None
-        Classes: the loss is the log loss, a class that ``classes`` lacks having
-        probability 0. Regression (None): the absolute error.
-    classes : tuple or None, default=None
-        In the order of the columns of ``proba``.
+    Classes: the log loss, by ``proba`` (n_rows, n_classes) with its columns in the
+    order of ``classes``; a class that is not among them has probability 0. Regression,
+    without ``proba``: the absolute error.
     """
     if proba is None:
         error = np.abs(np.asarray(y, float) - np.asarray(predicted, float))
@@ -92,14 +80,10 @@ def worst_errors(y, predicted, proba=None, classes=None) -> np.ndarray:
 def typical_rows(X: pd.DataFrame, candidates: np.ndarray) -> np.ndarray:
     """Return the places of the candidates, those nearest to their centre first.
 
+    Candidates, bool (n_rows,), may be the rows of a class that are predicted correctly.
     The centre has the median of each number column and the most frequent category of
     each other one. Distances add up over columns: robust standard deviations of a
     number, 1 for another category or where just one of the two is missing.
-
-    Parameters
-    ----------
-    candidates : bool array of shape (n_rows,)
-        Such as the rows of a class that are predicted correctly.
     """
     places = np.flatnonzero(candidates)
     own = X.iloc[places]
@@ -122,12 +106,8 @@ def typical_rows(X: pd.DataFrame, candidates: np.ndarray) -> np.ndarray:
 def rows_where(values: pd.Series, low=None, high=None, among=None) -> np.ndarray:
     """Return which rows pass a condition on one column, bool (n_rows,).
 
-    Parameters
-    ----------
-    low, high : float or None, default=None
-        Bounds of a number, both included; a missing value passes no bound.
-    among : collection of str or None, default=None
-        Categories, as text, that pass.
+    Bounds of a number are included, and a missing value passes none; ``among`` are
+    categories, as text, that pass.
     """
     passes = pd.Series(True, values.index)
     if low is not None:
@@ -169,13 +149,7 @@ class Contributions:
 
 
 def path_contributions(tree: Tree, row, output: int = 0) -> Contributions:
-    """Return what each split on a row's path changes, added up by column (Saabas).
-
-    Parameters
-    ----------
-    tree : Tree
-        With rows.
-    """
+    """Return what each split on a row's path changes, added up by column (Saabas)."""
     means = node_means(tree)[:, output]
     path = tree.path(row)
     changes: dict[str, float] = {}
@@ -203,19 +177,8 @@ def shapley_contributions(
     The value of a set of columns is the tree's mean prediction where the row is
     followed at splits of these columns, and at others all branches are taken, weighted
     by their rows (path-dependent). The trees of an ensemble count by the weight that
-    each has on this row.
-
-    Parameters
-    ----------
-    model : Tree or WeightedTrees
-        With rows and constant leaves, each split testing one feature.
-    output : int, default=0
-        Of an ensemble, of ``decision_value``.
-
-    Raises
-    ------
-    ValueError
-        If the tree has weighted sums or linear leaves.
+    each has on this row; ``output`` is then that of ``decision_value``. ValueError if
+    the tree has weighted sums or linear leaves.
     """
     if not has_shapley(model):
         raise ValueError("Shapley values need splits on one column, constant leaves.")
@@ -398,11 +361,9 @@ def reasons(
 ) -> list[Reason]:
     """Put contributions to a prediction into words, the largest change first.
 
-    Parameters
-    ----------
-    conditions : sequence of Condition or None, default=None
-        Whose bounds the facts have; a column of theirs is a reason also where it
-        changes nothing by itself. None: those of a single tree's path.
+    The facts have the bounds of the conditions, by default those of a single tree's
+    path; a column of conditions that are given is a reason also where it changes
+    nothing by itself.
     """
     table = as_table(model.features, row)
     facts, values = {}, {}
@@ -440,19 +401,10 @@ def because(
     """Return the strongest reasons as half a sentence.
 
     Such as "because age is 38 (> 30.5) and job is Sales, although bmi is 21"; "" where
-    nothing speaks for the prediction.
-
-    Parameters
-    ----------
-    found : sequence of Reason
-        The largest change first.
-    rises : bool, default=True
-        Whether the prediction is explained by what raises it, or by what lowers it.
-    needed : collection of str, default=()
-        Names of reasons that together settle the prediction: these are given, also
-        where one changes little by itself, as in an exclusive or.
-    most : int, default=3
-        Reasons that are given where none are needed.
+    nothing speaks for the prediction. It is explained by what raises it, or else by
+    what lowers it. Reasons come the largest change first; those ``needed``, by their
+    names, together settle the prediction and are given also where one changes little by
+    itself, as in an exclusive or. Where none are, at most so many are given.
     """
     sign = 1 if rises else -1
     largest = max((own.change * sign for own in found), default=0.0)
@@ -503,16 +455,8 @@ def sufficient_rule(tree: Tree, row) -> SufficientRule:
 
     A split can go where all leaves that rows meeting the others may reach predict the
     class. None of those that stay can go, but a smaller set of others may exist.
-
-    Parameters
-    ----------
-    tree : Tree
-        Of classes, each split testing one feature.
-
-    Raises
-    ------
-    ValueError
-        If the tree is a regression or has weighted sums: their leaves are no boxes.
+    ValueError if the tree is a regression or has weighted sums: their leaves are no
+    boxes.
     """
     if tree.classes is None or (tree.feature == OBLIQUE).any():
         raise ValueError("A sufficient rule needs classes and no weighted sums.")
@@ -569,16 +513,8 @@ def _is_certain(tree: Tree, sides: list[Side], others: np.ndarray) -> bool:
 def ensemble_contributions(model: WeightedTrees, row, output: int = 0) -> Contributions:
     """Return what each column changes on the row's paths through all trees.
 
-    Parameters
-    ----------
-    model : WeightedTrees
-        With rows.
-
-    Returns
-    -------
-    Contributions
-        Of ``decision_value``. The base is what the trees, weighted as on this row,
-        predict on average.
+    That is of ``decision_value``. The base is what the trees, weighted as on this row,
+    predict on average.
     """
     weight, leaf = model.estimator_weights(row)[0], model.leaves(row)[0]
     means = _node_means(model, output)
@@ -634,10 +570,7 @@ def contributions(
 ) -> Contributions:
     """Return what each column changes: Shapley values, or along the decision path.
 
-    Parameters
-    ----------
-    along_path : bool, default=False
-        Whether it is along the path even where there are Shapley values.
+    Where a model has no Shapley values, it is along the path anyway.
     """
     if has_shapley(model) and not along_path:
         return shapley_contributions(model, row, output)

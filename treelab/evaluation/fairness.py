@@ -110,12 +110,8 @@ def rates_by_group(
     """Return the rates of each group, the largest first, or in the groups' own order.
 
     The table has ``n_rows`` and the ``RATES``; NaN where a group has no row to count.
-
-    Parameters
-    ----------
-    is_class, predicted : bool array of shape (n_rows,)
-        Whether a row is of the class, and is predicted as it.
-    group : sequence of n_rows str
+    Of each row: whether it is of the class, and is predicted as it, bool (n_rows,), and
+    its group's name.
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
     counts = _counts(is_class, predicted, code, len(names), weight)
@@ -183,14 +179,8 @@ def gaps_of_models(
 ) -> np.ndarray:
     """Return the difference of one rate between groups for each of T models, (T,).
 
-    Parameters
-    ----------
-    predicted : bool array of shape (T, n_rows)
-        Which rows each model predicts as the class.
-    is_class : bool array of shape (n_rows,)
-    group : sequence of n_rows str
-    rate : str
-        One of ``RATES``.
+    ``predicted`` (T, n_rows) says which rows each model predicts as the class,
+    ``is_class`` (n_rows,) which are of it; the rate is one of ``RATES``.
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
     counts = [_counts(is_class, own, code, len(names)) for own in predicted]
@@ -250,17 +240,11 @@ def rate_at_nodes(
     rate: str,
     weight: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return one rate of each group among the rows at each node.
+    """Return one rate, of the ``RATES``, of each group among the rows at each node.
 
     A row a node, depth first, the index its number: ``n_rows``, the rate of each group
-    (NaN where it has none), and their ``difference``, highest minus lowest.
-
-    Parameters
-    ----------
-    is_class, predicted, group, weight
-        As in ``rates_by_group``.
-    rate : str
-        One of ``RATES``.
+    (NaN where it has none), and their ``difference``, highest minus lowest. Other
+    parameters as of ``rates_by_group``.
     """
     rows_at, groups = RowsAt(tree, tree.apply(X)), np.asarray(group, dtype=str)
     names = _order(group)

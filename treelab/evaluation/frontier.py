@@ -18,21 +18,9 @@ ROUNDING = 1e-12  # of scores
 def knee(size, score, tolerance: float = KNEE_TOLERANCE) -> int:
     """Return the step of the smallest tree whose score is almost the best.
 
-    Among equals in size it is the better, then the later.
-
-    Parameters
-    ----------
-    size : array-like of shape (n_steps,)
-        Splits or leaves of each tree.
-    score : array-like of shape (n_steps,)
-        Validation scores, more is better; NaN is never chosen.
-    tolerance : float, default=0.01
-        How far below the best the score may lie.
-
-    Raises
-    ------
-    ValueError
-        If no score is a number.
+    Among equals in size it is the better, then the later. Of each tree: splits or
+    leaves (n_steps,), and validation score, more is better; NaN is never chosen. The
+    tolerance is how far below the best it may lie. ValueError if no score is a number.
     """
     size, score = np.asarray(size, dtype=float), np.asarray(score, dtype=float)
     if not np.isfinite(score).any():
@@ -79,13 +67,9 @@ class FrontierLine:
     def place_for(self, n_leaves: int) -> int | None:
         """Return the row of the tree that the scores on held-out rows choose.
 
-        Where no score on held-out rows is known the largest tree, never the one that is
-        best on the test rows; None without a tree.
-
-        Parameters
-        ----------
-        n_leaves : int
-            At most so many.
+        Of those with at most so many leaves; None without any. Where no score on
+        held-out rows is known the largest tree, never the one that is best on the test
+        rows.
         """
         small = self.table[self.table["leaves"] <= n_leaves]
         if small.empty:
@@ -101,15 +85,10 @@ class FrontierLine:
 
 
 def frontier_line(steps: pd.DataFrame, chosen: int | None) -> FrontierLine:
-    """Read a line from a table of pruning steps.
+    """Read a line from a table of pruning steps, as ``pruning_steps`` makes it.
 
-    Parameters
-    ----------
-    steps : DataFrame
-        As ``pruning_table`` makes it; of equally large trees the one with the higher
-        score on held-out rows remains, and always the chosen one.
-    chosen : int or None
-        Row of the tree that the run retained.
+    Of equally large trees the one with the higher score on held-out rows remains, and
+    always the ``chosen`` one, the row of the tree that the run retained.
     """
     column = judged_by(steps)
     held_out = steps.get(column, pd.Series(np.nan, steps.index))
@@ -146,12 +125,7 @@ def size_words(
 ) -> str:
     """Say on the test rows what two models reach with at most so many leaves.
 
-    Parameters
-    ----------
-    best : ScoreDifference
-        Of their trees of that size.
-    lines, names : tuple
-        Of both.
+    ``best`` is the difference of their trees of that size; lines and names are of both.
     """
     low, high = signed(best.low, 2), signed(best.high, 2)
     words = f"With at most {counted(leaves, 'leaf', 'leaves')}: "

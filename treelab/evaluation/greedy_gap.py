@@ -108,13 +108,8 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     the best or more, the one with the fewest leaves is returned. None where no split
     counts.
 
-    Parameters
-    ----------
-    tree : Tree
-        Linear leaves count by their rows' mean.
-    train, test : tuple of (X, y) or (X, y, weight)
-        Rows that the tree was fitted to, and rows that it never saw; with what each
-        of them counts, None: all alike.
+    Linear leaves count by their rows' mean. Rows are (X, y) or (X, y, weight): those
+    that the tree was fitted to, and others that it never saw.
     """
     known = feature_matrix(tree.features, train[0])
     scales = [ranks(own) for own in known.T]

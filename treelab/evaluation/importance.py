@@ -31,18 +31,10 @@ def permutation_importances(
 ) -> pd.DataFrame:
     """Return how much the score falls when a column's values are shuffled.
 
-    Parameters
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-        Rows that did not train the model; of more than ``MOST_ROWS`` a sample is used.
-    task : {"binary", "multiclass", "regression"}
-        The score is macro F1 of classes, or R² of numbers, or D² of the model's loss.
-
-    Returns
-    -------
-    DataFrame
-        column, importance and std (over the shuffles), the largest first. Columns
-        that the model does not read have 0.
+    That is macro F1 of classes, R² of numbers, or D² of the model's loss, on rows that
+    did not train the model; of more than ``MOST_ROWS`` on a sample. The table has
+    column, importance and std (over the shuffles), the largest first; columns that the
+    model does not read have 0.
     """
     # Here, as it takes a moment, and pages import this module to be shown.
     from sklearn.frozen import FrozenEstimator
@@ -88,18 +80,10 @@ def shuffled_words(table: pd.DataFrame, metric: str) -> str:
 def impurity_importances(tree: Tree) -> pd.DataFrame:
     """Return the fraction of the root's impurity that each column's splits remove.
 
-    A weighted sum's gain is shared among its terms by ``term_fractions``.
-
-    Parameters
-    ----------
-    tree : Tree
-        With rows and impurities.
-
-    Returns
-    -------
-    DataFrame
-        column and importance, the largest first; columns that are tested alone. All
-        together they are the fraction that the tree removes.
+    A weighted sum's gain is shared among its terms by ``term_fractions``. The table has
+    column and importance, the largest first, of the columns that are tested; all
+    together they are the fraction that the tree, which has rows and impurities,
+    removes.
     """
     total = tree.mass * np.nan_to_num(tree.impurity)
     found: dict[str, float] = {}
@@ -119,22 +103,13 @@ def impurity_importances(tree: Tree) -> pd.DataFrame:
 def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.ndarray:
     """Return how much of what an ensemble's trees predict each feature's splits decide.
 
-    A split counts by how far it moves what the tree predicts for its training rows:
-    the variance between its two sides. Where leaves predict the means of their rows,
-    this is the decrease in impurity; it holds for leaves that training moved, too.
+    A split counts by how far it moves what the tree predicts for its training rows: the
+    variance between its two sides. Where leaves predict the means of their rows, this
+    is the decrease in impurity; it holds for leaves that training moved, too.
 
-    Parameters
-    ----------
-    model : WeightedTrees
-        With rows.
-    tree_weights : ndarray of shape (n_estimators,)
-        By which its trees count, such as their mean weights over the training rows.
-
-    Returns
-    -------
-    ndarray of shape (n_features,), float64
-        The weighted mean over the trees, each of which has a total of 1, or 0 where it
-        predicts the same for all rows.
+    The weighted mean (n_features,) over the trees, each of which has a total of 1, or 0
+    where it predicts the same for all rows. ``tree_weights`` (n_estimators,) may be
+    their mean weights over the training rows.
     """
     assert model.mass is not None
     value = model.leaf_value  # (E, L, C), then (E, nodes on the level above, C)
@@ -158,12 +133,7 @@ def ensemble_importances(model: WeightedTrees, tree_weights: np.ndarray) -> np.n
 def by_column(columns: Sequence[str], importances: pd.DataFrame) -> np.ndarray:
     """Return importances (n_columns,) in the order of a table's columns, a total of 1.
 
-    Zeros where nothing is of any importance.
-
-    Parameters
-    ----------
-    importances : DataFrame
-        column and importance; a column may have several rows.
+    Zeros where nothing is of any importance; a column may have several.
     """
     summed = importances.groupby("column")["importance"].sum()
     found = summed.reindex(list(columns), fill_value=0.0).to_numpy(dtype=np.float64)
@@ -229,14 +199,9 @@ class Dependence:
 def dependence(
     model, X: pd.DataFrame, column: str, values: np.ndarray, output: int = 0
 ) -> Dependence:
-    """Return what a model predicts for rows, one column set to each value.
+    """Return what a model predicts for rows, at least one, a column set to each value.
 
-    Parameters
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-        The rows, at least one.
-    values : array of shape (n_values,)
-        Such as those of ``grid``.
+    Values (n_values,) may be those of ``grid``.
     """
     every = X.iloc[np.repeat(np.arange(len(X)), len(values))].reset_index(drop=True)
     is_number = column_kind(X[column]) == "number"

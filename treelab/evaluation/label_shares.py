@@ -11,14 +11,8 @@ from treelab.trees.tree import Tree
 def with_label_shares(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
     """Return the tree with, at each node, the fraction of each label among its rows.
 
-    A node that no row reaches has its parent's fractions.
-
-    Parameters
-    ----------
-    tree : Tree
-        Its splits stay, its predictions are replaced.
-    y : array-like of shape (n_rows,)
-        Labels, all of them in ``classes``.
+    A node that no row reaches has its parent's fractions. The splits stay; labels
+    (n_rows,) are all in ``classes``.
     """
     share = np.full((tree.n_nodes, len(classes)), 1 / len(classes))
     tree = replace(

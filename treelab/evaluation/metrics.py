@@ -38,12 +38,8 @@ def by_row(values, n_rows: int, what: str, *, may_lack: bool = False) -> np.ndar
     """Return values of rows, (n_rows,) also where they are a table of one column.
 
     Beside (n_rows,) numpy takes (n_rows, 1) for as many columns as there are rows.
-
-    Raises
-    ------
-    ValueError
-        If there are not so many, or one is missing and none ``may_lack``; ``what``
-        begins the message.
+    ValueError, whose message begins with ``what``, if there are not so many, or one is
+    missing and none ``may_lack``.
     """
     values = np.asarray(values)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -93,25 +89,14 @@ def scores(
 ) -> dict[str, float]:
     """Score predictions against the truth.
 
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels, or values in the units of the target; at least one row.
-    proba : ndarray of shape (n_rows, n_classes), optional
-        Class probabilities in the order of ``classes``; adds the log loss.
-    classes : sequence of length n_classes, optional
-        Needed with ``proba``.
-    loss : Loss or None, default=None
-        Of regression, another than the squared error; adds its ``d2``.
-
-    Returns
-    -------
-    dict of str to float
-        ``accuracy``, ``balanced_accuracy``, ``macro_f1`` (and ``log_loss``), or
-        ``r2`` (a fraction; NaN for a single row), ``rmse`` and ``mae`` in the
-        units of the target, and ``d2``, see ``Loss.score``. And ``n_rows``. Of several
-        targets (n_rows, C) the mean ``r2`` and ``d2`` alone; of several quantiles what
-        is no ``d2`` is that of the one nearest the median.
+    Both are (n_rows,), labels or values in the units of the target, with at least one
+    row. Of classes: ``accuracy``, ``balanced_accuracy``, ``macro_f1``, and with
+    ``proba`` (n_rows, n_classes), in the order of ``classes``, the ``log_loss``. Of
+    regression: ``r2`` (a fraction; NaN for a single row), ``rmse`` and ``mae`` in the
+    units of the target, and with another loss than the squared error its ``d2``, see
+    ``Loss.score``. And ``n_rows``. Of several targets (n_rows, C) the mean ``r2`` and
+    ``d2`` alone; of several quantiles what is no ``d2`` is that of the one nearest the
+    median.
     """
     # Here: pages know scores by name long before one is measured.
     from sklearn.metrics import (
@@ -189,17 +174,10 @@ def quantile(values: np.ndarray, level: float, weight: np.ndarray | None = None)
 
 
 def confusion_matrix(y_true, y_pred, n_classes: int, weight=None) -> np.ndarray:
-    """Count rows by true and predicted class, or add up their weights.
+    """Count rows by true and predicted class code, or add up their weights.
 
-    Parameters
-    ----------
-    y_true, y_pred : int array of shape (n_rows,)
-        Class codes, from 0.
-
-    Returns
-    -------
-    int64 array of shape (n_classes, n_classes), float64 with weights
-        True classes down, predicted classes across.
+    (n_classes, n_classes), true classes down, predicted classes across: int64, with
+    weights float64.
     """
     cells = np.asarray(y_true) * n_classes + np.asarray(y_pred)
     counts = np.bincount(cells, weight, minlength=n_classes**2)
@@ -207,19 +185,11 @@ def confusion_matrix(y_true, y_pred, n_classes: int, weight=None) -> np.ndarray:
 
 
 def class_scores(confusion: np.ndarray) -> pd.DataFrame:
-    """Score each class of a confusion matrix.
+    """Score each class of a confusion matrix, as ``confusion_matrix`` returns it.
 
-    Parameters
-    ----------
-    confusion : array of shape (n_classes, n_classes)
-        As ``confusion_matrix`` returns it.
-
-    Returns
-    -------
-    DataFrame of n_classes rows
-        ``precision`` (NaN where the class is never predicted), ``recall`` (NaN where
-        it has no row), ``F1`` (NaN where neither), and ``rows`` of the class, or their
-        weight.
+    A row a class: ``precision`` (NaN where it is never predicted), ``recall`` (NaN
+    where it has no row), ``F1`` (NaN where neither), and ``rows`` of it, or their
+    weight.
     """
     hits, rows, predicted = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
     with np.errstate(invalid="ignore"):
@@ -236,12 +206,8 @@ def class_scores(confusion: np.ndarray) -> pd.DataFrame:
 def macro_f1(confusion: np.ndarray) -> np.ndarray:
     """Mean F1 (...) over the classes that occur in the truth or in the predictions.
 
-    As scikit-learn's ``f1_score(average="macro", zero_division=0)``.
-
-    Parameters
-    ----------
-    confusion : ndarray of shape (..., n_classes, n_classes)
-        Rows, or weights of rows, by true and predicted class; many matrices at once.
+    As scikit-learn's ``f1_score(average="macro", zero_division=0)``, of many confusion
+    matrices (..., n_classes, n_classes) at once.
     """
     hits = np.diagonal(confusion, axis1=-2, axis2=-1)
     return macro_f1_of_counts(hits, confusion.sum(-2) + confusion.sum(-1))
@@ -250,12 +216,9 @@ def macro_f1(confusion: np.ndarray) -> np.ndarray:
 def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
     """Macro F1 (...) from what it needs of a confusion matrix, for very many at once.
 
-    Parameters
-    ----------
-    hits : ndarray of shape (..., n_classes)
-        Rows of each class that are predicted as it.
-    occurrences : ndarray of shape (..., n_classes)
-        Rows of each class plus rows predicted as it; a class with none does not count.
+    ``hits`` (..., n_classes) are the rows of each class that are predicted as it,
+    ``occurrences`` the rows of each class plus rows predicted as it; a class with none
+    does not count.
     """
     occurs = occurrences > 0
     f1 = np.divide(2 * hits, occurrences, out=np.zeros(occurs.shape), where=occurs)
@@ -265,14 +228,8 @@ def macro_f1_of_counts(hits: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
 def macro_f1_error(confusion: np.ndarray, n_rows: int) -> float:
     """Bootstrap standard error of macro F1, from always the same resamples.
 
-    Standard deviation of the score over resamples of the rows.
-
-    Parameters
-    ----------
-    confusion : array of shape (n_classes, n_classes)
-        Rows, or their weights.
-    n_rows : int
-        Rows of a resample: as many as there are, or fewer where weights differ.
+    Standard deviation of the score over resamples of ``n_rows`` rows: as many as there
+    are, or fewer where weights differ.
     """
     # A row counts only by its cell, so drawing the cells is drawing the rows.
     rng = np.random.default_rng(0)
@@ -295,14 +252,8 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
     """Loss of the constant prediction that fits the training rows best.
 
     Cross-entropy of the training rows' class fractions on ``y``, in nats; for
-    regression the squared error of their mean, in variances of the training rows.
-
-    Parameters
-    ----------
-    y_train, y : array-like of shape (n_rows,)
-        At least one row each.
-    weight_train, weight : array of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
+    regression the squared error of their mean, in variances of the training rows. Both
+    have at least one row.
     """
     y_train, y = np.asarray(y_train), np.asarray(y)
     if y.ndim == 2:
@@ -365,22 +316,14 @@ def total_words(found: dict[str, float], target: str, weight: str = "") -> str:
 
 
 def dendrogram_purity(parent, leaf, y) -> float:
-    """Score a hierarchy of clusters against labels that it never saw.
+    """Score a hierarchy of clusters against labels (n_rows,) that it never saw.
 
     For two rows of one class, drawn at random, the fraction of that class among all
     rows under the lowest node that holds both: 1 where every class is a subtree by
-    itself. It is in [0, 1]; NaN where no class has two rows.
+    itself. It is in [0, 1]; NaN where no class has two rows. ``parent`` and ``leaf``
+    are those of ``rows_passing``.
 
     Source: Heller and Ghahramani, "Bayesian hierarchical clustering", ICML 2005.
-
-    Parameters
-    ----------
-    parent : int array of shape (n_nodes,)
-        Node above each node; -1 at the root. ``Tree.parent`` is one.
-    leaf : int array of shape (n_rows,)
-        Node at which each row ends, as ``Tree.apply`` returns it.
-    y : array of shape (n_rows,)
-        Labels.
     """
     parent = np.asarray(parent)
     classes, code = np.unique(np.asarray(y), return_inverse=True)

@@ -64,22 +64,9 @@ def score_leaf(
 ) -> LeafScore:
     """Count the rows that reach a leaf and score the predictions for them.
 
-    Parameters
-    ----------
-    leaf : int
-        Number of a node without children.
-    X : DataFrame of shape (n_rows, n_columns)
-        Rows that did not train the tree, in the table's own columns.
-    y : array-like of shape (n_rows,)
-        Their labels, or values in the target's unit.
-    predictions : array-like of shape (n_rows,) or None, default=None
-        What to score, where another model predicts on top of the tree; None: the
-        tree's own predictions.
-
-    Raises
-    ------
-    ValueError
-        If the node is not a leaf.
+    These are rows that did not train the tree, (n_rows, n_columns), and their labels,
+    or values in the target's unit. Where another model predicts on top of the tree, its
+    ``predictions`` (n_rows,) are scored. ValueError if the node is not a leaf.
     """
     if not tree.is_leaf[leaf]:
         raise ValueError(f"Node {leaf} is a split; only a leaf predicts.")
@@ -158,18 +145,8 @@ def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeRepor
 
     Only the splits on the decision path to the node, and its own, are evaluated, and
     only on the rows that still pass: one node takes much less time than the whole tree.
-
-    Parameters
-    ----------
-    splits : mapping of str to (X, y) or (X, y, weight)
-        Rows of the user's table, their labels or values of the target, and what each
-        of them counts; None: all alike.
-
-    Raises
-    ------
-    ValueError
-        If the tree has no such node or several outputs, or rows and targets do not fit
-        it.
+    Data splits are (X, y) or (X, y, weight). ValueError if the tree has no such node or
+    several outputs, or rows and targets do not fit it.
     """
     tree.check_node(node)
     check_one_output(tree)
@@ -183,10 +160,7 @@ def node_report(tree: Tree, node: int, splits: Mapping[str, tuple]) -> NodeRepor
 def rows_at_node(tree: Tree, node: int, X) -> np.ndarray:
     """Return the positions, ascending, of the rows of ``X`` that pass a node.
 
-    Raises
-    ------
-    ValueError
-        If the tree has no such node, or ``X`` lacks a column that is tested.
+    ValueError if there is no such node, or ``X`` lacks a column that is tested.
     """
     return _follow_path(tree, node, X)[0]
 
@@ -194,15 +168,10 @@ def rows_at_node(tree: Tree, node: int, X) -> np.ndarray:
 def node_rows(
     tree: Tree, node: int, X: pd.DataFrame, y, most: int | None = MOST_ROWS
 ) -> pd.DataFrame:
-    """Return the rows that pass a node: the truth, then the columns on its path.
+    """Return the rows that pass a node, at most so many: the truth, then their columns.
 
     The target, the columns that are tested on the decision path and at the node, and
     the others in their order; the index is that of ``X``.
-
-    Parameters
-    ----------
-    most : int or None, default=200
-        Rows; None: all.
     """
     rows = rows_at_node(tree, node, X)[:most]
     tested = dict.fromkeys(

@@ -35,14 +35,8 @@ def optimality_gap(
 ) -> OptimalityGap | None:
     """Compare a tree with the best of the searched trees that are at most as deep.
 
-    None where no searched tree is as deep: a deeper tree may be better than all.
-
-    Parameters
-    ----------
-    searched : sequence of Tree
-        Found by an exhaustive search, of different depths.
-    X, y, weight
-        The rows that were searched on, and what they count; None: all alike.
+    These were found by an exhaustive search on the same rows, of different depths. None
+    where none of them is as deep: a deeper tree may be better than all.
     """
     shallow = [own for own in searched if own.depth <= tree.depth]
     if not shallow or tree.depth > max(own.depth for own in searched):

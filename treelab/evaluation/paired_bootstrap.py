@@ -92,30 +92,15 @@ def paired_bootstrap(
     """Compare two models' predictions by a paired bootstrap over the rows.
 
     Both models are scored on the same resampled rows, so what is hard about a row
-    counts for both. The interval is the percentile interval (Efron and Tibshirani,
-    "An Introduction to the Bootstrap", 1993, chapter 13); it speaks of new rows,
-    not of training the models again.
+    counts for both; it has its weight in each resample. The interval is the percentile
+    interval (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
+    13); it speaks of new rows, not of training the models again.
 
-    Parameters
-    ----------
-    y_true, first, second : array-like of shape (n_rows,)
-        Truth and both models' predictions: labels, or values in the target's unit.
-    weight : array-like of shape (n_rows,) or None, default=None
-        Of each row, which it has in each resample; None: all count alike.
-    loss : Loss or None, default=None
-        Of regression, another than the squared error: its D² is compared, too.
-
-    Returns
-    -------
-    dict of str to ScoreDifference
-        ``macro_f1`` and ``accuracy``, or ``r2``, ``rmse`` and ``mae``, with a loss
-        ``d2`` before them.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ, a value is missing, labels are text here and numbers
-        there, or there are fewer than two rows.
+    Truth and predictions (n_rows,) are labels, or values in the target's unit. The
+    scores are ``macro_f1`` and ``accuracy``, or ``r2``, ``rmse`` and ``mae``, with
+    another loss than the squared error its ``d2`` before them. ValueError if the
+    lengths differ, a value is missing, labels are text here and numbers there, or there
+    are fewer than two rows.
     """
     n_rows = len(y_true)
     y_true = by_row(y_true, n_rows, "The truth")
@@ -148,12 +133,8 @@ def score_intervals(
 ) -> dict[str, tuple[float, float]]:
     """Return 95% bootstrap confidence intervals of one model's scores.
 
-    Parameters
-    ----------
-    y_true, predicted : array-like of shape (n_rows,)
-        At least two rows.
-    weight, loss
-        As in ``paired_bootstrap``, whose resamples and names of scores these are.
+    Of at least two rows, (n_rows,); resamples and names of scores are those of
+    ``paired_bootstrap``.
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
     pairs = _resampled(task, loss, y_true, predicted, predicted, weight)
@@ -166,19 +147,10 @@ def resampled_sums(
 ) -> np.ndarray:
     """Draw rows anew and add up, in each resample, what stands beside them.
 
-    Rows that are alike may be given once, with how many there are: drawing how often
-    each kind occurs is drawing the rows.
-
-    Parameters
-    ----------
-    occurs : int array of shape (n_kinds,)
-        Rows of each kind; a resample has as many rows in all.
-    columns : float array of shape (n_kinds, n_columns)
-
-    Returns
-    -------
-    float64 array of shape (1 + n_resamples, n_columns)
-        First the sums over the rows as they are.
+    (1 + n_resamples, n_columns): first the sums over the rows as they are. Rows that
+    are alike may be given once, with how often each kind ``occurs`` (n_kinds,): drawing
+    that is drawing the rows. A resample has as many rows in all; ``columns`` are
+    (n_kinds, n_columns).
     """
     n_rows = int(occurs.sum())
     sums = [occurs[None] @ columns]

@@ -52,23 +52,14 @@ def parts_of(model: Model) -> list[str]:
 def prediction_columns(
     model: Model, X: pd.DataFrame, parts: Collection[str]
 ) -> pd.DataFrame:
-    """Predict rows, and say what decides each.
+    """Predict rows, as ``new_table`` returns them, and say what decides each.
 
-    Parameters
-    ----------
-    X : DataFrame of shape (n_rows, n_columns_read)
-        As ``new_table`` returns it.
-    parts : collection of str
-        Names among ``PARTS``; "table" and what the model has not are passed over.
-
-    Returns
-    -------
-    DataFrame of n_rows rows
-        ``prediction`` (of several targets ``prediction of NAME`` each, of several
-        levels ``quantile 0.9``), ``probability of LABEL`` for each class,
-        ``quantile 0.1`` and ``quantile 0.9`` (of an interval of 0.8), ``leaf``,
-        ``rule``, ``tree`` and ``weight``. Of an ensemble, leaf and rule are those of
-        the tree of highest weight on the row. Leaves have the numbers that pages show.
+    The parts are names among ``PARTS``; "table" and what the model has not are passed
+    over. Columns are ``prediction`` (of several targets ``prediction of NAME`` each, of
+    several levels ``quantile 0.9``), ``probability of LABEL`` for each class,
+    ``quantile 0.1`` and ``quantile 0.9`` (of an interval of 0.8), ``leaf``, ``rule``,
+    ``tree`` and ``weight``. Of an ensemble, leaf and rule are those of the tree of
+    highest weight on the row. Leaves have the numbers that pages show.
     """
     wanted = set(parts) & set(parts_of(model))
     columns: dict[str, object] = {}
@@ -95,11 +86,7 @@ def with_amounts(
     """Put what rates amount to beside them, such as ``predicted claims``.
 
     That is the prediction times the row's exposure, where the table ``frame`` has it.
-
-    Raises
-    ------
-    ValueError
-        If an exposure is no finite number from 0 on; names its row.
+    ValueError, which names the row, if one is no finite number from 0 on.
     """
     if problem is None or problem.exposure not in frame.columns.map(str):
         return predicted
@@ -125,10 +112,7 @@ def with_predictions(
 ) -> pd.DataFrame:
     """Put predictions behind the table's own columns, where these are wanted.
 
-    Raises
-    ------
-    ValueError
-        If the table has a column of that name already.
+    ValueError if the table has a column of that name already.
     """
     if "table" not in parts:
         return predicted
@@ -191,12 +175,8 @@ def forms_to_read(
 ) -> dict[str, CellForm]:
     """Return how each column of a new table is written that a model or a score reads.
 
-    Parameters
-    ----------
-    problem : Problem or None
-        What the model was trained for, where that is known.
-    table : callable
-        Returns the columns of these names of the stored table of this id.
+    The problem is what the model was trained for, where that is known. ``table``
+    returns the columns of these names of the stored table of this id.
     """
     forms = forms_of_model(model)
     if problem is None:
@@ -214,18 +194,9 @@ def new_table(
 ) -> NewTable:
     """Return a table as a model reads it.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the table.
-    fill_absent : bool, default=False
-        Whether an absent column counts as missing in every row; else it is refused.
-
-    Raises
-    ------
-    ValueError
-        If a column is absent, or holds text where the model compares numbers; names
-        the column and, for a value, its row.
+    Messages call it by its name. Where ``fill_absent``, a column that is absent counts
+    as missing in every row. ValueError, which names the column and, for a value, its
+    row, if a column is absent, or holds text where the model compares numbers.
     """
     frame = frame.rename(columns=str)  # keeps the note on how it was read
     notes = []
@@ -339,23 +310,13 @@ def new_scores(
 ) -> tuple[dict[str, float], str]:
     """Score a model on a table that holds its target.
 
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        The table as it came.
-    X : DataFrame of shape (n_rows, n_columns_read)
-        The same rows, as ``new_table`` returns them.
-    problem : Problem or None, default=None
-        What the model was trained for, where that is known: rows then have its weight,
-        and its target is divided by its exposure.
+    ``frame`` is the table as it came, ``X`` the same rows as ``new_table`` returns
+    them. The problem is what the model was trained for, where that is known: rows then
+    have its weight, and its target is divided by its exposure.
 
-    Returns
-    -------
-    scores : dict of str to float
-        As ``metrics.scores`` returns them, over the rows with a value of the target;
-        empty where there are none.
-    note : str
-        Why there are no scores, or what to know of them; "" for nothing.
+    Returns scores as ``metrics.scores`` has them, over the rows with a value of the
+    target, empty where there are none; and a note, why there are none, or what to know
+    of them, "" for nothing.
     """
     frame = frame.rename(columns=str)
     if predicts_several(model) and not model.levels:
@@ -365,9 +326,11 @@ def new_scores(
         return {}, ""
     target = frame[name]
     if model.task == "regression" and column_kind(target) != "number":
-        target = cast_column(target, "number")
-        if target.isna().all():
-            return {}, f"Column {name!r} holds no number to score against."
+        cells, target = target, cast_column(target, "number")
+        odd = cells[target.isna() & cells.notna() & ~cells.isin(CellForm().missing)]
+        if len(odd):
+            why = f"Column {name!r} holds {str(odd.iloc[0])!r}, which is no number"
+            return {}, f"{why}: nothing is scored."
     weights, weight = None, None
     if problem is not None:
         try:
@@ -378,7 +341,7 @@ def new_scores(
             target = target / frame[problem.exposure]
     known = target.notna().to_numpy()
     if not known.any():
-        return {}, f"Column {name!r} is empty, so nothing is scored."
+        return {}, f"Column {name!r} holds no value that is read: nothing is scored."
     note = "" if known.all() else f"{counted(int((~known).sum()), 'row')} without it."
     if weights is not None:
         known = known & (weights.to_numpy() > 0)
@@ -416,17 +379,10 @@ def true_classes(model: Model, target: pd.Series) -> pd.Series:
 
 
 def n_rows_of(table: pd.DataFrame, frame: pd.DataFrame, among: pd.Index) -> int:
-    """Count the rows of a new table that stand in another table, too.
+    """Count the rows of a new table, ``frame``, that stand in another table, too.
 
-    Rows that the other table holds more than once are not counted: a new row may well
-    equal them.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The new table, read as that one was.
-    among : Index
-        The rows of ``table`` that are meant.
+    The new table was read as the other was, whose rows ``among`` are meant. Rows that
+    it holds more than once are not counted: a new row may well equal them.
     """
     frame = frame.rename(columns=str)
     shared = [name for name in table if name in frame.columns]

@@ -411,21 +411,18 @@ class RowFacts:
 
 def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
     """Count a table's rows, its missing cells, repeated and contradicting rows."""
-    n_rows, n_columns = frame.shape
-    gaps = frame.isna().sum(axis=1).to_numpy()
-    codes = {
-        str(name): pd.util.hash_pandas_object(column, index=False).to_numpy()
-        for name, column in frame.items()
-    }
-    features = _joined([codes[name] for name in problem.columns if name in codes])
-    both = pd.DataFrame({"features": features, "target": codes[problem.target]})
-    both = both[frame[problem.target].notna().to_numpy()]
-    n_targets = both.groupby("features")["target"].transform("nunique")
+    gaps = frame.isna().sum(axis=1)
+    hashes = partial(pd.util.hash_pandas_object, index=False)
+    cells = frame.apply(hashes)  # once, as those of words are slow
+    columns = [name for name in problem.columns if name in cells]
+    known = frame[problem.target].notna()
+    features = hashes(cells[columns])[known]
+    n_targets = cells[problem.target][known].groupby(features).transform("nunique")
     return RowFacts(
-        n_rows,
+        len(frame),
         int((gaps == 0).sum()),
-        float(gaps.sum() / max(n_rows * n_columns, 1)),
-        int(pd.Series(_joined(list(codes.values()))).duplicated().sum()),
+        float(gaps.sum() / max(frame.size, 1)),
+        int(hashes(cells).duplicated().sum()),
         int((n_targets > 1).sum()),
     )
 
@@ -436,14 +433,11 @@ CLEARLY_APART = 0.05  # a fraction missing differs so much between classes: wort
 def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     """Return the columns with missing values, most of them first.
 
-    Returns
-    -------
-    DataFrame
-        ``column``; ``missing``, the fraction of all rows; ``lowest`` and ``highest``,
-        the fraction among the rows of two classes between which it differs most, and
-        ``lowest_in`` and ``highest_in``, which they are; ``differs``, whether classes
-        lack values by more than chance (chi-square test, adjusted for the number of
-        columns). NaN, "" and False for a regression and for the target itself.
+    ``column``; ``missing``, the fraction of all rows; ``lowest`` and ``highest``, the
+    fraction among the rows of two classes between which it differs most, and
+    ``lowest_in`` and ``highest_in``, which they are; ``differs``, whether classes lack
+    values by more than chance (chi-square test, adjusted for the number of columns).
+    NaN, "" and False for a regression and for the target itself.
     """
     # Here: a table is shown before its columns are looked through.
     from scipy.stats import chi2_contingency, false_discovery_control
@@ -495,11 +489,3 @@ def missing_words(gaps: pd.DataFrame) -> str:
         f"{percent(row['highest'])} of {row['highest_in']}, "
         f"{percent(row['lowest'])} of {row['lowest_in']}."
     )
-
-
-def _joined(columns: list[np.ndarray]) -> np.ndarray:
-    """Return one hash of several cells of each row, uint64 (n_rows,)."""
-    joined = np.zeros(len(columns[0]) if columns else 0, dtype=np.uint64)
-    for hashes in columns:  # the order of the columns counts
-        joined = joined * np.uint64(0x9E3779B97F4A7C15) + hashes
-    return joined

@@ -25,17 +25,10 @@ def pruned_scores(
 ) -> np.ndarray:
     """Score each subtree of a path, (n_steps,), on the same rows.
 
-    By macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it.
-
-    Rows are counted once, at the nodes of the unpruned tree; each node counts in the
-    subtrees of which it is a leaf.
-
-    Parameters
-    ----------
-    path : CostComplexityPath
-        Of a tree with rows at its nodes.
-    y : array-like of shape (n_rows,)
-        Their truth: labels, or values in the target's unit.
+    By macro F1 over the classes that occur, or R²; as ``metrics.scores`` has it. Rows
+    are counted once, at the nodes of the unpruned tree, which has rows; each node
+    counts in the subtrees of which it is a leaf. ``y`` (n_rows,) are labels, or values
+    in the target's unit.
     """
     tree = path.tree
     y, leaf = np.asarray(y), tree.apply(X)
@@ -51,25 +44,17 @@ def pruned_scores(
 
 
 def pooled_scores(sums: np.ndarray, task: str) -> np.ndarray:
-    """Score cross-validation by its held-out rows, pooled over the folds.
+    """Score cross-validation by held-out rows pooled over the folds, (..., n_folds).
 
-    A rare class may have no row in a fold, so a mean of the folds' macro F1 is
-    unsteady; counts that are pooled first are not. A fold's score is what its rows
-    make of the pooled one: the scores of all folds have the pooled score as mean,
-    and their standard error is the jackknife's over folds.
+    By macro F1, or R² against the training mean of each fold. A rare class may have no
+    row in a fold, so a mean of the folds' macro F1 is unsteady; counts that are pooled
+    first are not. A fold's score is what its rows make of the pooled one: the scores of
+    all folds have the pooled score as mean, and their standard error is the jackknife's
+    over folds. The sums (n_folds, ..., 2, n_classes) are those that ``class_sums`` and
+    ``value_sums`` add up of each fold's held-out rows.
 
     Source: Forman and Scholz, "Apples-to-apples in cross-validation studies", SIGKDD
     Explorations 12(1), 2010.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (n_folds, ..., 2, n_classes)
-        Of each fold's held-out rows, as ``class_sums`` and ``value_sums`` add them up.
-
-    Returns
-    -------
-    ndarray of shape (..., n_folds)
-        Macro F1, or R² against the training mean of each fold.
     """
     n_folds, total = len(sums), sums.sum(axis=0)
     pooled = _score_of(total, task)[..., None]
@@ -92,19 +77,11 @@ def class_sums(
 ) -> np.ndarray:
     """Sum up what macro F1 needs of each subtree, from rows that are counted already.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_nodes, ..., n_classes)
-        Rows of each class, or of each part and class, that pass each node of the
-        unpruned tree.
-    predicted : int array of shape (n_nodes,)
-        Class that each node predicts where it is a leaf.
-
-    Returns
-    -------
-    ndarray of shape (n_steps, ..., 2, n_classes)
-        Rows of each class that are predicted as it; rows of each class plus rows
-        predicted as it.
+    ``counts`` (n_nodes, ..., n_classes) are the rows of each class, or of each part and
+    class, that pass each node of the unpruned tree; ``predicted`` (n_nodes,) is the
+    class that each node predicts where it is a leaf. The sums (n_steps, ..., 2,
+    n_classes) are the rows of each class that are predicted as it, and the rows of each
+    class plus rows predicted as it.
     """
     n_nodes, n_classes = len(counts), counts.shape[-1]
     is_class = np.eye(n_classes, dtype=counts.dtype)[predicted]
@@ -123,18 +100,10 @@ def value_sums(
 ) -> np.ndarray:
     """Sum up what R², or the D² of a loss, needs of each subtree of a regression tree.
 
-    Of several outputs, in standard deviations of each, the sums are those of all.
-
-    Parameters
-    ----------
-    parts : sequence of (leaf, y, weight)
-        Leaf of the unpruned tree that each row of a part reaches, int (n_rows,), its
-        target (or targets, (n_rows, n_outputs)) and its weight, float (n_rows,).
-
-    Returns
-    -------
-    ndarray of shape (n_steps, n_parts, 2, 1)
-        Loss; loss of the root's value alone.
+    The sums (n_steps, n_parts, 2, 1) are the loss, and that of the root's value alone;
+    of several outputs, in standard deviations of each, those of all. Of each part: the
+    leaf of the unpruned tree that each row reaches, (n_rows,), its target, or targets
+    (n_rows, n_outputs), and its weight, float (n_rows,).
     """
     tree = path.tree
     if loss.is_squared:
@@ -150,18 +119,10 @@ def cost_sums(
 ) -> np.ndarray:
     """Sum up what errors cost in each subtree, from rows that are counted already.
 
-    Parameters
-    ----------
-    path, predicted
-        As for ``class_sums``.
-    counts : ndarray of shape (n_nodes, n_parts, n_classes)
-    costs : ndarray of shape (n_classes, n_classes)
-        Of each prediction (column) for a row of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_steps, n_parts, 2, 1)
-        Cost; cost of the root's prediction alone: as the losses of ``value_sums``.
+    The sums (n_steps, n_parts, 2, 1) are the cost, and that of the root's prediction
+    alone, as the losses of ``value_sums``. ``counts`` (n_nodes, n_parts, n_classes) and
+    ``predicted`` are those of ``class_sums``; costs (n_classes, n_classes) are of each
+    prediction (column) for a row of each class.
     """
     at_node = (counts * costs.T[predicted][:, None, :]).sum(-1)
     return _beside_root(path, at_node.astype(float))
@@ -364,18 +325,11 @@ def pruning_steps(
     has_labels: bool = True,
     tree_alone: bool = False,
 ) -> PruningSteps:
-    """Measure every tree of a model's pruning path.
+    """Measure every tree of a model's pruning path; ``path`` are its trees by size.
 
-    Parameters
-    ----------
-    path : SizePath or None
-        Its trees by size.
-    fitted : str
-        Name of the rows that the model was fitted to.
-    has_labels : bool, default=True
-        Whether the target is known, and is not what the model itself found.
-    tree_alone : bool, default=False
-        Whether a tree of a PruningPath predicts by its leaves.
+    ``fitted`` names the rows that the model was fitted to. ``has_labels`` says whether
+    the target is known, and is not what the model itself found; ``tree_alone`` whether
+    a tree of a PruningPath predicts by its leaves.
     """
     if isinstance(model, PruningPath):
         drawn = model
@@ -414,17 +368,11 @@ def trained_path_table(
 
     A row a strength: ``strength``; ``valid_score`` and ``test_score`` (the task's
     headline score), or ``valid_loss``; ``leaves``, ``active_splits`` and
-    ``empty_nodes``; ``purity`` where clusters were held against labels.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-        The trees as they are drawn, one a strength: their leaves and splits count.
-    split : DataSplit or None
-        The rows; None where no labels are known, as a score would hold what the path
-        found against itself.
-    tree_alone : bool, default=False
-        Whether a tree predicts by its leaves, not by the predictor on top of it.
+    ``empty_nodes``; ``purity`` where clusters were held against labels. Leaves and
+    splits are those of the trees as they are drawn, one a strength. Without a data
+    split no labels are known, as a score would hold what the path found against itself.
+    Where ``tree_alone``, a tree predicts by its leaves, not by the predictor on top of
+    it.
     """
     table = pd.DataFrame({"strength": path.strengths})
     if split is None:

@@ -54,26 +54,15 @@ def gather(
     merged. Where few score well, these are looked at with one split less, too. A tree
     is fitted to the rows and scored as ``RefittedScorer`` does, against the run's tree
     of the same size, whose score is the cross-validated one: so the rows that shaped a
-    tree's splits do not favour larger trees. The best comes
-    first, of equal scores the smaller tree.
+    tree's splits do not favour larger trees. The best comes first, of equal scores the
+    smaller tree.
 
-    Parameters
-    ----------
-    own : Tree
-        The run's tree, which stays as it is.
-    rows : (X, y)
-        That all of them were trained on.
-    weights : ndarray of shape (n_classes,)
-        Of the classes in the leaves; (1,) for regression.
-    path : SizePath, optional
-        The run's trees by size, with their cross-validated scores.
-    costs : ndarray of shape (n_classes, n_classes), optional
-        Of errors, by which the trees of the path were scored: the score is then what a
-        tree saves.
-    keeps : callable, optional
-        Whether a tree may stand in the set, once its leaves are fitted.
-    most : int, default=300
-        Trees of the set.
+    The run's tree, ``own``, stays as it is; ``rows`` are (X, y) that all of them were
+    trained on, ``weights`` (n_classes,) those of the classes in the leaves, (1,) for
+    regression, and ``path`` the run's trees by size, with their cross-validated scores.
+    Costs of errors (n_classes, n_classes) are those by which these were scored: the
+    score is then what a tree saves. ``keeps`` says whether a tree may stand in the set,
+    once its leaves are fitted.
     """
     table = TrainingRows(own, *rows, weights, costs)
     merged, leaf = table.fitted(own)
@@ -181,15 +170,10 @@ def _correction(
 
 
 def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...]:
-    """Predict rows by each tree; the table is read once.
+    """Predict rows by each of T trees, with constant leaves; the table is read once.
 
     The class codes, or values, (T, n_rows), and the probabilities of the classes, or
     the values, (T, n_rows, n_outputs).
-
-    Parameters
-    ----------
-    trees : sequence of T trees
-        Of one table and target, with constant leaves.
     """
     reader = FeatureReader(trees[0].features, X)
     used: dict[int, list[np.ndarray]] = {}  # by the features that trees share
@@ -213,13 +197,9 @@ def predictions(trees: Sequence[Tree], X: pd.DataFrame) -> tuple[np.ndarray, ...
 def likeness(predicted: np.ndarray, n_classes: int) -> np.ndarray:
     """Return how alike every two trees predict, (T, T), 1 on the diagonal.
 
-    Parameters
-    ----------
-    predicted : ndarray of shape (T, n_rows)
-        Class codes, or values.
-    n_classes : int
-        0 for regression: then it is 1 minus the mean squared difference in variances
-        of all predictions, at least 0.
+    ``predicted`` (T, n_rows) are class codes, or values, of which ``n_classes`` is 0:
+    then it is 1 minus the mean squared difference in variances of all predictions, at
+    least 0.
     """
     if not n_classes:
         predicted = predicted - predicted.mean()  # keeps the squares small and exact
@@ -253,13 +233,7 @@ def places(alike: np.ndarray) -> np.ndarray:
 
 
 def column_use(trees: Sequence[Tree], columns: Sequence[str]) -> pd.Series:
-    """Count the trees that test each column, the most used first.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        All columns that a tree could test.
-    """
+    """Count the trees that test each of the columns, the most used first."""
     used = [set(tree.columns) for tree in trees]
     counts = {name: sum(name in own for own in used) for name in columns}
     return pd.Series(counts, dtype=int).sort_values(ascending=False, kind="stable")
@@ -320,16 +294,9 @@ def row_multiplicity(
 ) -> RowMultiplicity:
     """Hold what all trees predict for one row against the run's own tree.
 
-    Parameters
-    ----------
-    predicted : ndarray of shape (T,)
-        Class codes, or values.
-    value : ndarray of shape (T, n_outputs)
-        Probabilities of the classes, or the values.
-    own : int
-        Which tree is the run's own.
-    near : float, default=0.0
-        Values that differ by at most this are alike; 0 for classes.
+    ``predicted`` (T,) are class codes, or values; ``value`` (T, n_outputs)
+    probabilities of the classes, or the values. Values that differ by at most ``near``
+    are alike; 0 for classes.
     """
     if value.shape[1] > 1:
         chance = value[:, int(predicted[own])]
@@ -347,12 +314,6 @@ def otherwise(predicted: np.ndarray, own: int, near: float = 0.0) -> np.ndarray:
 
     The share of rows where it is above 0 is the ambiguity of Marx, Calmon and Ustun,
     "Predictive multiplicity in classification", ICML 2020, arXiv:1909.06677.
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (T, n_rows)
-        Class codes, or values.
-    near : float, default=0.0
-        As in ``row_multiplicity``.
+    ``predicted`` is (T, n_rows); see ``row_multiplicity``.
     """
     return (np.abs(predicted - predicted[own].astype(float)) > near).mean(axis=0)

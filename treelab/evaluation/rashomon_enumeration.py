@@ -33,14 +33,9 @@ class RefittedScorer:
     is too high, the more so the larger the tree: it compares trees of one size and is
     no estimate for new rows. Folds of the same rows are the same ones each time.
 
-    Parameters
-    ----------
-    y : array of shape (n_rows,)
-        Class codes, or values.
-    weights : ndarray of shape (n_classes,)
-        Of the classes in the leaves; (1,) for regression.
-    costs : ndarray of shape (n_classes, n_classes) or None, default=None
-        Of each prediction (column) for a row of each class; None: errors have none.
+    ``y`` (n_rows,) are class codes, or values; ``weights`` (n_classes,) those of the
+    classes in the leaves, (1,) for regression; costs (n_classes, n_classes) of each
+    prediction (column) for a row of each class, None where errors have none.
     """
 
     def __init__(
@@ -128,12 +123,7 @@ class RefittedScorer:
 def structure(tree: Tree, leaf: np.ndarray) -> bytes:
     """Return what two trees share only if they are the same tree to some rows.
 
-    Parameters
-    ----------
-    tree : Tree
-        Its nodes numbered depth first.
-    leaf : int array of shape (n_rows,)
-        Leaf that each row reaches.
+    The nodes are numbered depth first; ``leaf`` (n_rows,) is what each row reaches.
     """
     names = [
         "" if tree.is_leaf[i] else "+" if j < 0 else tree.features[j].column
@@ -145,12 +135,8 @@ def structure(tree: Tree, leaf: np.ndarray) -> bytes:
 def splits_key(tree: Tree, cut: np.ndarray | None = None) -> tuple:
     """Return what two trees share only if their splits are the same to any row.
 
-    Parameters
-    ----------
-    tree : Tree
-        Its nodes numbered depth first.
-    cut : bool array of shape (n_nodes,), optional
-        Nodes that are taken for leaves, and all that is below them, which is left out.
+    The nodes are numbered depth first. Where ``cut``, bool (n_nodes,), they are taken
+    for leaves, and all that is below them is left out.
     """
     is_leaf, retained = tree.is_leaf, np.ones(tree.n_nodes, dtype=bool)
     if cut is not None:
@@ -170,16 +156,9 @@ def unplaced(tree: Tree) -> Tree:
 
 
 class TrainingRows:
-    """Rows that trees are fitted to and scored on, their numbers read once.
+    """Rows that trees of one target are fitted to and scored on, read once.
 
-    Parameters
-    ----------
-    own : Tree
-        One of the trees: they share its target.
-    weights : ndarray of shape (n_classes,)
-        Of the classes in the leaves; (1,) for regression.
-    costs : ndarray of shape (n_classes, n_classes) or None, default=None
-        Of errors, as ``RefittedScorer`` has them.
+    Weights and costs are those of ``RefittedScorer``.
     """
 
     def __init__(
@@ -286,10 +265,7 @@ class TrainingRows:
 class ClassSums:
     """Macro F1 of leaves that predict the class with most weighted rows.
 
-    Parameters
-    ----------
-    codes : int array of shape (n_rows,)
-    weights : ndarray of shape (n_classes,)
+    Rows have codes (n_rows,), classes weights (n_classes,).
     """
 
     def __init__(self, codes: np.ndarray, weights: np.ndarray):
@@ -319,12 +295,7 @@ class ClassSums:
 
 
 class ValueSums:
-    """R² of leaves that predict the mean of their rows.
-
-    Parameters
-    ----------
-    values : float array of shape (n_rows,)
-    """
+    """R² of leaves that predict the mean of their rows' values (n_rows,)."""
 
     def __init__(self, values: np.ndarray):
         centred = values - values.mean()  # keeps the squares small and exact
@@ -364,10 +335,6 @@ MOST_PAIRS = 200_000_000  # of subtrees that are scored; a few million take a se
 BLOCK = 200_000  # pairs that are scored at once
 ROUNDING = 1e-12
 
-Nested = tuple[
-    int, "Nested | None", "Nested | None"
-]  # split, its two sides; None: leaf
-
 
 @dataclass(frozen=True)
 class Splits:
@@ -382,7 +349,9 @@ class Splits:
 class Enumerated:
     """The best trees, and from which score on none is left out."""
 
-    trees: list[Nested]  # ``(split, left, right)``, None for a leaf; the best first
+    # int (T, 2**depth - 1), the best first: the split at the root, then those of its
+    # left side, then those of its right one; -1 where there is none.
+    trees: np.ndarray
     score: np.ndarray  # (T,)
     above: float  # every tree that scores more is among them
     n_trees: float  # trees there are in all, good and bad
@@ -401,55 +370,35 @@ def best_trees(
 
     Trees that differ in no row's leaf are one tree, and so are a split whose two leaves
     predict one class and a leaf. Where more than ``most`` are that good, ``above`` is
-    the score from which on they fit.
-
-    Parameters
-    ----------
-    leaves : LeafSums
-        What the rows come to in a leaf, and in all.
-    depth : int
-        Most splits on a path, at least 1.
-    tolerance : float
-        Below the best score.
-    most : int
-        Trees that are returned.
-
-    Raises
-    ------
-    ValueError
-        If there are too many trees to look at, or too many that tie with the best, or
-        none.
+    the score from which on they fit. ``leaves`` say what the rows come to in a leaf,
+    and in all; the depth is at least 1. ValueError if there are too many trees to look
+    at, or too many that tie with the best, or none.
     """
     search = _Search(splits, leaves, depth, min_samples_leaf)
     found = _Found(tolerance, most)
     for split in search.roots():
         search.score_below(split, found)
     above = found.end()
-    trees: list[Nested] = []
-    values: list[float] = []
-    for place in np.argsort(-found.score, kind="stable").tolist():
-        split, *groups = found.pairs[place].tolist()
-        left, right = sides = search.sides(split)
-        members = (own.members(i) for own, i in zip(sides, groups))
-        for one, other in product(*members):
-            trees.append((split, left.nested(one), right.nested(other)))
-            values.append(float(found.score[place]))
-    return Enumerated(trees, np.array(values), above, search.n_trees)
+    below: dict[int, list[list[int]]] = {}  # of each pair of groups, its trees
+    for split in np.unique(found.pairs[:, 0]).tolist():
+        sides = search.sides(split)
+        for place in np.flatnonzero(found.pairs[:, 0] == split).tolist():
+            groups = found.pairs[place, 1:].tolist()
+            members = [own.members(group) for own, group in zip(sides, groups)]
+            below[place] = [[split, *one, *other] for one, other in product(*members)]
+    order = np.argsort(-found.score, kind="stable").tolist()
+    trees = [tree for place in order for tree in below[place]]
+    score = np.repeat(found.score[order], [len(below[place]) for place in order])
+    return Enumerated(np.array(trees), score, above, search.n_trees)
 
 
 @dataclass(frozen=True)
 class _Subtrees:
-    """All subtrees of some rows: what their rows come to, and how they are built.
+    """All subtrees of some rows: what their rows come to, and their splits."""
 
-    ``sums`` (m, S); ``label`` (m,), the class of a leaf, -1 for all else; ``split``
-    (m,), -1 for a leaf; ``sides`` (m, 2), places among those of the split's children.
-    """
-
-    sums: np.ndarray
-    label: np.ndarray
-    split: np.ndarray
-    sides: np.ndarray
-    children: dict[int, tuple["_Subtrees", "_Subtrees"]]
+    sums: np.ndarray  # (m, S)
+    label: np.ndarray  # (m,): the class of a leaf, -1 for all else
+    splits: np.ndarray  # int (m, 2**depth - 1): as of ``Enumerated``
 
     @cached_property
     def groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -461,20 +410,9 @@ class _Subtrees:
         _, first, group = np.unique(key, True, True, axis=0)  # and index, inverse
         return first, np.bincount(group.ravel()), group.ravel()
 
-    def members(self, group: int) -> list[int]:
-        """Return the places of a group's subtrees."""
-        return np.flatnonzero(self.groups[2] == group).tolist()
-
-    def nested(self, place: int) -> Nested | None:
-        """Write one subtree out."""
-        split = int(self.split[place])
-        if split < 0:
-            return None
-        if split not in self.children:
-            return split, None, None
-        left, right = self.children[split]
-        one, other = self.sides[place].tolist()
-        return split, left.nested(one), right.nested(other)
+    def members(self, group: int) -> list[list[int]]:
+        """Return the splits of a group's subtrees."""
+        return self.splits[self.groups[2] == group].tolist()
 
 
 class _Found:
@@ -593,7 +531,8 @@ class _Search:
     def _subtrees(self, inside: np.ndarray, depth: int) -> _Subtrees:
         """Return every subtree of some rows with at most so many levels of splits."""
         label, sums = self._leaves.leaf(self._total(inside)[None])
-        parts = [_Subtrees(sums, label, np.array([-1]), np.array([[0, 0]]), {})]
+        leaf = sums, label, np.full((1, 2**depth - 1), -1)
+        parts: list[tuple[np.ndarray, ...]] = [leaf]
         if depth == 1:
             parts.append(self._stumps(inside))
         elif depth > 1:
@@ -604,22 +543,14 @@ class _Search:
                     self._subtrees(inside & ~left, depth - 1),
                 )
                 parts.append(_joined(split, *sides))
-        return _Subtrees(
-            np.concatenate([own.sums for own in parts]),
-            np.concatenate([own.label for own in parts]),
-            np.concatenate([own.split for own in parts]),
-            np.concatenate([own.sides for own in parts]),
-            {split: pair for own in parts for split, pair in own.children.items()},
-        )
+        return _Subtrees(*map(np.concatenate, zip(*parts)))
 
-    def _stumps(self, inside: np.ndarray) -> _Subtrees:
+    def _stumps(self, inside: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the subtrees of some rows with one split, whose leaves differ."""
         at, left, right = self._parting(inside)
         (one, sums), (other, more) = self._leaves.leaf(left), self._leaves.leaf(right)
         keep = (one != other) | (one < 0)
-        n = int(keep.sum())
-        none, places = np.full(n, -1), np.zeros((n, 2), dtype=np.int64)
-        return _Subtrees((sums + more)[keep], none, at[keep], places, {})
+        return (sums + more)[keep], np.full(keep.sum(), -1), at[keep, None]
 
 
 def _are_one_leaf(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -627,17 +558,12 @@ def _are_one_leaf(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return (left[:, None] == right) & (left[:, None] >= 0)
 
 
-def _joined(split: int, left: _Subtrees, right: _Subtrees) -> _Subtrees:
+def _joined(split: int, left: _Subtrees, right: _Subtrees) -> tuple[np.ndarray, ...]:
     """Put every pair of subtrees below a split, but for two leaves of one class."""
     one, other = np.nonzero(~_are_one_leaf(left.label, right.label))
-    n = len(one)
-    return _Subtrees(
-        left.sums[one] + right.sums[other],
-        np.full(n, -1),
-        np.full(n, split),
-        np.column_stack([one, other]),
-        {split: (left, right)},
-    )
+    root = np.full((len(one), 1), split)
+    splits = np.hstack([root, left.splits[one], right.splits[other]])
+    return left.sums[one] + right.sums[other], np.full(len(one), -1), splits
 
 
 # The complete Rashomon set: every good tree of a small depth over given thresholds.
@@ -669,24 +595,11 @@ def all_trees(
     NeurIPS 2022, arXiv:2209.08040; ours needs no penalty on leaves, as all trees of the
     depth are looked at. The best comes first and is the chosen one.
 
-    Parameters
-    ----------
-    own : Tree
-        Whose features trees may test, and whose target they predict.
-    rows : (X, y)
-    weights : ndarray of shape (n_classes,)
-        Of the classes in the leaves; (1,) for regression.
-    depth : int
-        Most splits on a path.
-    n_thresholds : int
-        Most candidate thresholds of a feature, at its quantiles.
-    keeps : callable, optional
-        Whether a tree may stand in the set.
-
-    Raises
-    ------
-    ValueError
-        If there are too many trees to look at, or none.
+    Trees may test the features of ``own`` and predict its target, from ``rows``, (X,
+    y), and ``weights`` (n_classes,) of the classes in the leaves, (1,) for regression.
+    A feature has at most ``n_thresholds`` candidate thresholds, at its quantiles.
+    ``keeps`` says whether a tree may stand in the set. ValueError if there are too many
+    trees to look at, or none.
     """
     table = TrainingRows(own, *rows, weights)
     matrix = table.matrix(own)
@@ -707,8 +620,8 @@ def all_trees(
     )
     seen: set[bytes] = set()
     kept: list[tuple[Tree, np.ndarray, float, float]] = []
-    for nested, score in zip(found.trees, found.score.tolist()):
-        tree = _tree(own, cutpoints, nested)
+    for splits_of, score in zip(found.trees.tolist(), found.score.tolist()):
+        tree = _tree(own, cutpoints, splits_of)
         leaf = table.leaf(tree)
         key = structure(tree, leaf)
         if key in seen:
@@ -730,19 +643,20 @@ def all_trees(
     return RashomonSet(trees, pd.DataFrame(measured), 0, len(seen), complete)
 
 
-def _tree(own: Tree, cutpoints: Candidates, nested: Nested) -> Tree:
+def _tree(own: Tree, cutpoints: Candidates, splits: list[int]) -> Tree:
     """Build a tree, its nodes numbered depth first; its leaves are not fitted."""
     nodes: list[list[int]] = []  # split, left and right child
 
-    def add(one: Nested | None) -> int:
+    def add(splits: list[int]) -> int:
         """Add a node and all below it; return its number."""
-        number = len(nodes)
+        number, middle = len(nodes), 1 + len(splits) // 2
         nodes.append([LEAF, LEAF, LEAF])
-        if one is not None:
-            nodes[number] = [one[0], add(one[1]), add(one[2])]
+        if splits and splits[0] >= 0:
+            sides = add(splits[1:middle]), add(splits[middle:])
+            nodes[number] = [splits[0], *sides]
         return number
 
-    add(nested)
+    add(splits)
     at, left, right = np.array(nodes).T
     is_leaf = at < 0
     feature = np.where(is_leaf, LEAF, cutpoints.feature[at])

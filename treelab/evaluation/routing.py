@@ -22,14 +22,10 @@ from treelab.trees.words import counted, listed, percent, significant, with_unit
 def rows_passing(parent, leaf, group, n_groups: int) -> np.ndarray:
     """Count the rows of each group that pass each node, int64 (n_groups, n_nodes).
 
-    Parameters
-    ----------
-    parent : int array of shape (n_nodes,)
-        Node above each node; -1 at the root, which is node 0. ``Tree.parent`` is one.
-    leaf : int array of shape (n_rows,)
-        Node at which each row ends, as ``Tree.apply`` returns it.
-    group : int array of shape (n_rows,)
-        Group of each row, such as its class, from 0; -1 for rows that are not counted.
+    ``parent`` (n_nodes,) is the node above each node, -1 at the root, which is node 0,
+    as ``Tree.parent`` is; ``leaf`` (n_rows,) the node at which each row ends, as
+    ``Tree.apply`` returns it; ``group`` (n_rows,) the group of each row, such as its
+    class, from 0, and -1 for rows that are not counted.
     """
     parent, node, group = map(np.asarray, (parent, leaf, group))
     n_nodes = len(parent)
@@ -53,14 +49,8 @@ BANDS = ("low", "middle", "high")
 def target_bands(y_train, y) -> tuple[np.ndarray, tuple[float, float]]:
     """Sort values of a number target into low, middle and high, and return the borders.
 
-    A value on a border belongs to the lower of the ``BANDS``.
-
-    Parameters
-    ----------
-    y_train : array-like of shape (n_train_rows,)
-        Training values; their thirds set the borders.
-    y : array-like of shape (n_rows,)
-        The values to sort, in the same units.
+    The borders are the thirds of the training values. A value on one belongs to the
+    lower of the ``BANDS``.
     """
     borders = np.quantile(np.asarray(y_train, dtype=float), [1 / 3, 2 / 3])
     band = np.array(BANDS)[np.searchsorted(borders, np.asarray(y, dtype=float))]
@@ -79,17 +69,9 @@ def row_groups(
 ) -> dict[str, np.ndarray]:
     """Name the groups of rows, each with a mask (n_rows,).
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels, or values of a number target.
-    classes : sequence or None
-        The labels, in the order of the groups; None: low, middle and high values,
-        without middle ones where both borders are one value.
-    y_train : array-like of shape (n_train_rows,)
-        Training values, whose thirds set the borders.
-    unit : str, default=""
-        Of a number target.
+    Labels are grouped by class, in this order. Values of a number target, with its
+    unit, have no classes: they are low, middle and high, by the thirds of the training
+    values, without middle ones where both borders are one value.
     """
     target = np.asarray(y)
     if classes is not None:
@@ -133,16 +115,9 @@ def table_groups(
 def rows_for_model(model: Model, frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the columns that a model reads, each of the kind that it reads.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the table.
-
-    Raises
-    ------
-    ValueError
-        If a column is absent, holds text where the model compares numbers, or holds a
-        number that is too large; names the column and, for a value, its row.
+    Messages call the table by its name. ValueError, which names the column and, for a
+    value, its row, if a column is absent, holds text where the model compares numbers,
+    or holds a number that is too large.
     """
     features = {feature.column: feature for feature in model.features}
     given = [str(column) for column in frame.columns]  # no parts of dates yet
@@ -174,26 +149,17 @@ MOST_LISTED = 3  # categories, or terms of a weighted sum, in a condition
 
 
 def routing_table(tree: Tree, rows: np.ndarray) -> pd.DataFrame:
-    """Describe the nodes with the fraction of some rows that passes each.
+    """Describe the n nodes with the fraction of some rows that passes each.
 
     Source: the class routing distributions of Zantedeschi, Kusner and Niculae,
     "Learning Binary Decision Trees by Argmin Differentiation", arXiv:2010.04627.
 
-    Parameters
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    rows : int array of shape (n,)
-        Rows that pass each node, as ``Tree.node_counts`` or ``rows_passing`` count
-        them; perhaps none.
-
-    Returns
-    -------
-    DataFrame of n rows, indexed by node
-        ``level``; ``rows`` that pass; ``fraction``, of all; ``level_fraction``, of
-        those that reach the node's level (a row that ended in a leaf above counts no
-        more), zero where none does; ``condition``, with at most three categories or
-        terms of a weighted sum, empty at leaves; ``prediction``, empty at splits.
+    ``rows`` (n,) that pass each node, perhaps none, are as ``Tree.node_counts`` or
+    ``rows_passing`` count them. A row a node: ``level``; ``rows`` that pass;
+    ``fraction``, of all; ``level_fraction``, of those that reach the node's level (a
+    row that ended in a leaf above counts no more), zero where none does; ``condition``,
+    with at most three categories or terms of a weighted sum, empty at leaves;
+    ``prediction``, empty at splits.
     """
     at_level = np.bincount(tree.level, weights=rows)[tree.level]
     words = [
@@ -297,12 +263,8 @@ class LeafPurity:
 def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurity:
     """Measure how pure the leaves of a tree are.
 
-    Parameters
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    rows : int array of shape (n_classes, n)
-        Rows of each class that pass each node; at least one.
+    ``rows`` (n_classes, n_nodes) are those of each class that pass each node, one at
+    least.
     """
     from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
 
@@ -395,13 +357,8 @@ def routing_shift(tree: Tree, fitted: np.ndarray, rows: np.ndarray) -> RoutingSh
     rows that reach it, a shift is found where it arises and not in all nodes below; the
     tests are independent, and adjusted together (Benjamini and Hochberg).
 
-    Parameters
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    fitted, rows : int array of shape (n,)
-        Rows that pass each node: those it was fitted to, and the others, which are
-        not among them; at least one each.
+    Both are the rows (n_nodes,) that pass each node: those it was fitted to, and
+    others, which are not among them; at least one each.
     """
     from scipy.stats import false_discovery_control
 
@@ -429,12 +386,8 @@ def stability_index(expected: np.ndarray, actual: np.ndarray) -> float:
     """Measure how differently two sets of rows fill the same bins (PSI).
 
     The sum over bins of ``(q - p) * log(q / p)``, p and q their fractions; half a row
-    is added to each bin. Below 0.1 it is usually called little, above 0.25 large.
-
-    Parameters
-    ----------
-    expected, actual : int array of shape (n_bins,)
-        Rows in each bin.
+    is added to each bin (n_bins,). Below 0.1 it is usually called little, above 0.25
+    large.
     """
     p, q = (
         (count + _UNSEEN) / (count.sum() + _UNSEEN * len(count))
@@ -448,18 +401,8 @@ def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
 
     A row a month, in order: ``month``, ``rows``, ``psi``, ``psi_by_chance``, and
     ``differs``, whether any split's rows part differently by more than chance, all
-    months and splits taken together.
-
-    Parameters
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    fitted : int array of shape (n,)
-        As ``routing_shift`` takes it.
-    leaf : int array of shape (n_rows,)
-        Leaf of each row.
-    month : str array of shape (n_rows,)
-        Its month; rows whose month is "" are left out.
+    months and splits taken together. Each row has its leaf and its month, (n_rows,);
+    those whose month is "" are left out. ``fitted`` is as of ``routing_shift``.
     """
     from scipy.stats import false_discovery_control
 
@@ -505,16 +448,10 @@ def route_similarity(rows: np.ndarray) -> np.ndarray:
     Decision Trees by Argmin Differentiation", arXiv:2010.04627, which are looked at,
     not measured, there.
 
-    Parameters
-    ----------
-    rows : int array of shape (n_groups, n_nodes)
-        As ``rows_passing`` counts them; each group has a row.
-
-    Returns
-    -------
-    float array of shape (n_groups, n_groups)
-        In [0, 1], symmetric: 1 where both fill each leaf alike, 0 where no row of the
-        one passes a node of the other but the root.
+    ``rows`` (n_groups, n_nodes) are as ``rows_passing`` counts them; each group has a
+    row. The similarities (n_groups, n_groups) are in [0, 1] and symmetric: 1 where both
+    fill each leaf alike, 0 where no row of the one passes a node of the other but the
+    root.
     """
     from scipy.spatial.distance import pdist, squareform
 
@@ -545,11 +482,8 @@ class RouteSimilarity:
     def brackets(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the dendrogram as lines, one bracket around each two that are joined.
 
-        Returns
-        -------
-        place, similarity : float arrays of shape (n_classes - 1, 4)
-            Corners of each bracket: places from 0 in the order of ``order``, and mean
-            similarities, 1 at a class itself.
+        Places and similarities of its corners, (n_classes - 1, 4) each: places from 0
+        in the order of ``order``, and mean similarities, 1 at a class itself.
         """
         from scipy.cluster.hierarchy import dendrogram
 
@@ -603,15 +537,8 @@ class RouteSimilarity:
 def compare_routes(names: Sequence[str], rows: np.ndarray) -> RouteSimilarity:
     """Compare the routes of at least two classes, and join those that are alike.
 
-    Parameters
-    ----------
-    rows : int array of shape (n_classes, n_nodes)
-        As ``rows_passing`` counts them; each class has a row.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two classes, or one has no row.
+    ``rows`` (n_classes, n_nodes) are as ``rows_passing`` counts them. ValueError if
+    there are fewer than two classes, or one has no row.
     """
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
@@ -627,21 +554,11 @@ def compare_routes(names: Sequence[str], rows: np.ndarray) -> RouteSimilarity:
 def parting_split(
     tree: Tree, first: np.ndarray, second: np.ndarray
 ) -> tuple[int, float]:
-    """Find the split at which most rows of two groups part.
+    """Find the split at which most rows of two groups part, and how many do.
 
-    Parameters
-    ----------
-    tree : Tree
-        With at least one split.
-    first, second : int array of shape (n_nodes,)
-        Rows of each group that pass each node.
-
-    Returns
-    -------
-    node : int
-        The split, the nearest to the root among equals.
-    fraction : float
-        Of the pairs of ``route_similarity``, those that part there.
+    Of a tree with a split at least, and of the rows (n_nodes,) of each group that pass
+    each node; of equal splits it is the nearest to the root. How many is a fraction of
+    the pairs of ``route_similarity``.
     """
     together = np.minimum(first / first[0], second / second[0])
     parted = np.where(tree.is_leaf, 0.0, together)

@@ -53,19 +53,9 @@ class SplitTerms:
 
 
 def split_terms(tree: Tree, node: int, X: pd.DataFrame) -> SplitTerms:
-    """Return what a split adds up for those rows of ``X`` that reach it.
+    """Return what a split of a weighted sum adds up for those rows that reach it.
 
-    Parameters
-    ----------
-    node : int
-        A split.
-    X : DataFrame
-        Rows of the user's table.
-
-    Raises
-    ------
-    ValueError
-        If the node adds up no columns, or the tree has no such node.
+    ValueError if the node adds up no columns, or the tree has no such node.
     """
     tree.check_node(node)
     if tree.feature[node] != OBLIQUE or tree.weights is None:
@@ -93,15 +83,12 @@ def split_scores(
 ) -> dict[str, dict[str, float]]:
     """Score a model on each part of a data split that has rows.
 
-    Returns
-    -------
-    dict of str to dict
-        Scores as in ``metrics.scores``, by "train", "valid" and "test". Of a mean rate
-        also ``predicted_total`` and ``total``, the amounts of all rows. Of another loss
-        than the squared error its ``d2``, see ``Loss.score``; of one with an interval
-        its ``coverage``; of several outputs the scores of each by its name, as
-        ``outputs``; and of classes the log loss of the training rows' class
-        frequencies, ``metrics.BASELINE``.
+    By "train", "valid" and "test", scores as in ``metrics.scores``. Of a mean rate also
+    ``predicted_total`` and ``total``, the amounts of all rows. Of another loss than the
+    squared error its ``d2``, see ``Loss.score``; of one with an interval its
+    ``coverage``; of several outputs the scores of each by its name, as ``outputs``; and
+    of classes the log loss of the training rows' class frequencies,
+    ``metrics.BASELINE``.
     """
     scores: dict[str, dict[str, Any]] = {}
     # Medians and other quantiles do not add up to a total.
@@ -144,12 +131,8 @@ def headline_scores(
 ) -> list[float]:
     """Return the headline score of each of some trees on the same rows.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels, or values in the target's unit.
-    loss : Loss or None, default=None
-        That the trees were trained for; None: squared error, or classes.
+    ``y`` (n_rows,) are labels, or values in the target's unit. The loss is what the
+    trees were trained for; None: squared error, or classes.
     """
     if task == "regression":
         each = (

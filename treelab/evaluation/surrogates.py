@@ -51,17 +51,9 @@ class Imitation:
 def imitation(task: str, of_model, of_tree, truth=None, weight=None) -> Imitation:
     """Hold a tree's predictions against a model's, and both against the truth.
 
-    Parameters
-    ----------
-    of_model, of_tree : array-like of shape (n_rows,)
-        Predictions for the same rows, which the tree was not fitted to.
-    truth : array-like of shape (n_rows,) or None, default=None
-        Labels as the model writes them, or values; missing ones are left out.
-
-    Raises
-    ------
-    ValueError
-        If no label of the truth is among the model's.
+    Predictions (n_rows,) are for the same rows, which the tree was not fitted to. The
+    truth are labels as the model writes them, or values; missing ones are left out.
+    ValueError if no label of it is among the model's.
     """
     of_model, of_tree = np.asarray(of_model), np.asarray(of_tree)
     fidelity = scores(task, of_model, of_tree, sample_weight=weight)
@@ -82,17 +74,10 @@ def imitation(task: str, of_model, of_tree, truth=None, weight=None) -> Imitatio
 
 
 def residual_target(task: str, of_model, of_tree) -> np.ndarray:
-    """Return what a residual tree learns: where a tree differs from a model.
+    """Return what a residual tree learns, (n_rows,): where a tree differs from a model.
 
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        "agrees" or "differs"; for regression the absolute difference.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to learn: they agree everywhere, or nowhere.
+    "agrees" or "differs"; for regression the absolute difference. ValueError if there
+    is nothing to learn: they agree everywhere, or nowhere.
     """
     of_model, of_tree = np.asarray(of_model), np.asarray(of_tree)
     if task == "regression":

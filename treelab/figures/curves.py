@@ -46,18 +46,12 @@ def loss_figure(
 ) -> go.Figure:
     """Draw all runs on one chart, training solid, validation dashed.
 
-    A mark stands at each run's lowest validation loss. A validation loss far above
-    that of the baseline, and a baseline far above all losses, is named at the upper
-    edge instead of squeezing the curves.
+    A mark stands at each run's lowest validation loss. A validation loss far above that
+    of the baseline, a constant prediction, and a baseline far above all losses, is
+    named at the upper edge instead of squeezing the curves.
 
-    Parameters
-    ----------
-    curves : sequence of Curve
-        In the order of the legend, their losses in one unit; may be empty.
-    x_title, y_title : str
-        What the axes hold, with units.
-    baseline : float, optional
-        Loss of a constant prediction; drawn as a thin line.
+    Curves, perhaps none, are in the order of the legend, their losses in one unit;
+    titles are what the axes hold, with units.
     """
     figure = go.Figure()
     for curve in curves:
@@ -90,15 +84,7 @@ def loss_panels(
     y_title: str = "loss",
     mode: Mode = "light",
 ) -> go.Figure:
-    """Draw a panel for each run, each with axes of its own.
-
-    Parameters
-    ----------
-    curves : sequence of Curve
-        In reading order; at least one.
-    x_title, y_title : str
-        What the axes hold, with units.
-    """
+    """Draw a panel for each run, one at least, in order, each with axes of its own."""
     n_columns = min(COLUMNS, len(curves))
     n_rows = -(-len(curves) // n_columns)
     figure = make_subplots(

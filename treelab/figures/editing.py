@@ -41,16 +41,8 @@ def category_figure(
 ) -> go.Figure:
     """Draw the rows of a node by category; those that go right are pale.
 
-    Parameters
-    ----------
-    codes : int array of shape (n,)
-        Place in ``categories``; -1 where it is missing.
-    left : collection of str
-        Those that go left.
-    groups : sequence of (str, bool ndarray of shape (n,), str)
-        Stacked bars: name, rows, colour.
-    title : str
-        Of the axis: the column.
+    ``codes`` (n,) are places in ``categories``, -1 where it is missing; ``left`` are
+    those that go left; the title is that of the axis: the column.
     """
     counts = np.bincount(codes[codes >= 0], minlength=len(categories))
     shown = [c for c in np.argsort(-counts, kind="stable").tolist() if counts[c]]
@@ -114,18 +106,9 @@ def threshold_rows(
     text; ``at``, the place of the threshold in them, or None; ``n_rows`` that have a
     value.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Values; missing ones are neither drawn nor counted.
-    groups : sequence of (str, bool ndarray of shape (n,), str)
-        Stacked bars: name, rows, colour.
-    stops : mapping of float to str
-        Where the threshold may stand, ascending, and how that is written.
-    threshold : float or None
-        One of ``stops``; else no line is drawn.
-    is_date : bool, default=False
-        Whether the values are years with decimals, which stand for dates.
+    Missing ones of the values ``x`` (n,) are neither drawn nor counted. ``stops`` are
+    where the threshold may stand, ascending, and how that is written; where it is none
+    of them no line is drawn. Dates are years with decimals.
     """
     known = np.isfinite(x)
     low, high = (x[known].min(), x[known].max()) if known.any() else (0.0, 1.0)
@@ -164,19 +147,11 @@ def threshold_stops(
 ) -> dict[float, str]:
     """Return where a threshold may stand, between two values, and how it is written.
 
-    Ascending, at most about ``MOST_STOPS``.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Values of the rows on which splits are chosen; NaN where missing.
-    fitted : ndarray of shape (m,) or None
-        Values of the rows that the tree is fitted to: a tree writes its thresholds
-        with these in mind. None of a weighted sum.
-    wanted : float or None
-        The split's own threshold, in place of the stop that parts ``x`` alike.
-    is_date : bool, default=False
-        Whether the values are years with decimals, which stand for dates.
+    Ascending, at most about ``MOST_STOPS``. ``x`` (n,) are the values of the rows on
+    which splits are chosen, NaN where missing, and ``fitted`` (m,) of those that the
+    tree is fitted to: a tree writes its thresholds with these in mind; None of a
+    weighted sum. The ``wanted`` threshold, the split's own, takes the place of the stop
+    that parts ``x`` alike. Dates are years with decimals.
     """
     values = np.unique(x[np.isfinite(x)])
     low, high = values[:-1], values[1:]

@@ -23,18 +23,9 @@ def deciders_figure(
 ) -> go.Figure:
     """Draw the score of the k heaviest trees of each row, for every k that was tried.
 
-    Counts on a log scale.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        How many trees decide, ascending; the last one is all that may.
-    scores : dict of str to ndarray of shape (n_counts,)
-        By the name of the rows, for the legend: "validation, 91 rows".
-    shown : int
-        Index of the count that a ring marks.
-    score_title : str
-        Of the axis: "macro F1".
+    Counts, how many trees decide, are on a log scale and ascend to all that may; a ring
+    marks the one at ``shown``. Scores (n_counts,) go by the name of the rows, for the
+    legend: "validation, 91 rows"; their title is that of the axis: "macro F1".
     """
     colors = palette(mode)
     solid = LEARNER_COLORS["grande"]

@@ -38,27 +38,15 @@ def contributions_figure(
 ) -> go.Figure:
     """Draw a bar a column, each beginning where the one above it ends.
 
-    Bars carry the full name as ``customdata``.
+    Names are of k columns, or weighted sums, and ``changes`` are what each changes, the
+    largest absolute change first, from ``base`` on, the mean prediction. ``values``,
+    what the row holds there, are written below the names. The colours are of bars to
+    the right, and to the left: such as of the predicted class and of the other one;
+    None: the accent, and grey. The title is what is predicted, with its unit.
 
-    Parameters
-    ----------
-    names : sequence of str of length k
-        Columns, or weighted sums.
-    changes : sequence of float of length k
-        What each changes, the largest absolute change first.
-    base : float
-        The mean prediction, where the bars begin.
-    values : sequence of str of length k, default=()
-        What the row holds there, written below the names.
-    colors : (str, str) or None, default=None
-        Of bars to the right, and to the left: such as of the predicted class and of
-        the other one. None: the accent, and grey.
-    title : str
-        What is predicted, with its unit.
-    most : int, default=8
-        Columns that get a bar; a last one stands for all others together, also for
-        those whose bars would hardly be seen. The figure has room for as many, so
-        that one row's is as tall as another's.
+    At most ``most`` columns get a bar; a last one stands for all others together, also
+    for those whose bars would hardly be seen. The figure has room for as many, so that
+    one row's is as tall as another's. Bars carry the full name as ``customdata``.
     """
     theme = palette(mode)
     n_bars = most + (len(names) > most)
@@ -160,16 +148,9 @@ def dependence_figure(
 ) -> go.Figure:
     """Draw the mean prediction by the values of a column, and rows behind it.
 
-    Parameters
-    ----------
-    own : array of shape (n_values,) or None, default=None
-        Predictions of the one row that is explained.
-    title : str
-        What is predicted, with its unit.
-    unit : str, default=""
-        Of the column.
-    dates : bool, default=False
-        Whether its numbers are years with decimals, which stand for dates.
+    ``own`` (n_values,) are predictions of the one row that is explained; the title is
+    what is predicted, with its unit, the unit that of the column, whose dates are years
+    with decimals.
     """
     theme = palette(mode)
     x = found.values.tolist() if found.is_number else list(range(len(found.values)))
@@ -235,14 +216,8 @@ def importance_figure(
 ) -> go.Figure:
     """Draw a bar a column, the most important on top.
 
-    Parameters
-    ----------
-    importance : sequence of float of length k
-        The largest first; the first ``most`` are drawn.
-    std : sequence of float of length k or None, default=None
-        Standard deviations, drawn as error bars.
-    title : str
-        What a bar's length is.
+    Importances are the largest first, of which the first ``most`` are drawn, their
+    standard deviations as error bars. The title is what a bar's length is.
     """
     theme = palette(mode)
     columns, values = list(columns)[:most], [float(v) for v in importance][:most]

@@ -50,19 +50,11 @@ def frontier_figure(
 ) -> go.Figure:
     """Draw each run's score against its number of leaves, and ring what it retained.
 
-    Leaves on a log scale; points carry the number of their line and their row as
-    ``customdata``, those of an ensemble the row -1. A band of one standard error is
-    drawn around the mean over data splits where there is one, else around scores on
-    held-out rows.
-
-    Parameters
-    ----------
-    column : {"held_out", "test"}
-        Which score.
-    score_title : str
-        Of the axis: "macro F1, test rows".
-    height : int, default=420
-        Pixels.
+    The column is "held_out" or "test", and the title of the score that of the axis:
+    "macro F1, test rows". Leaves on a log scale; points carry the number of their line
+    and their row as ``customdata``, those of an ensemble the row -1. A band of one
+    standard error is drawn around the mean over data splits where there is one, else
+    around scores on held-out rows.
     """
     figure = go.Figure()
     tables = [own.line.table if own.line else own.few_trees for own in lines]

@@ -5,6 +5,7 @@ import shutil
 import graphviz
 import numpy as np
 
+from treelab.trees.leaf_codes import depth_first
 from treelab.trees.tree import Tree
 
 # Where a tree's nodes stand: leaves in a row, each parent above its children.
@@ -22,36 +23,20 @@ def tree_layout(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Place every node; leaves of the picture get one place each, left to right.
 
-    Parameters
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    max_depth : int or None, default=None
-        Deepest level that has a place; None: all have.
-
-    Returns
-    -------
-    x : ndarray of shape (n,)
-        From 0 in steps of 1, first leaf to last; a parent stands midway between its
-        two children. NaN below ``max_depth``.
-    y : ndarray of shape (n,)
-        Minus the node's level: 0 at the root.
+    Across (n_nodes,) from 0 in steps of 1, first leaf to last; a parent stands midway
+    between its two children; NaN below ``max_depth``, the deepest level that has a
+    place. Down (n_nodes,), minus the node's level: 0 at the root.
     """
-    x = np.full(len(tree.left), np.nan)
-    next_leaf = 0.0
-    # Depth first without recursion, since a greedy tree may be very deep.
-    stack = [(0, False)]
-    while stack:
-        node, done = stack.pop()
-        left, right = tree.left[node], tree.right[node]
-        if left < 0 or (max_depth is not None and tree.level[node] >= max_depth):
-            x[node] = next_leaf
-            next_leaf += 1
-        elif done:
-            x[node] = (x[left] + x[right]) / 2
-        else:
-            stack += [(node, True), (right, False), (left, False)]
-    return x, -np.asarray(tree.level, dtype=float)
+    last = tree.depth if max_depth is None else max_depth
+    order = depth_first(tree)
+    order = order[tree.level[order] <= last]
+    ends = order[tree.is_leaf[order] | (tree.level[order] == last)]
+    x = np.full(tree.n_nodes, np.nan)
+    x[ends] = np.arange(len(ends))
+    for node in order[::-1]:  # after all that hangs below it
+        if np.isnan(x[node]):
+            x[node] = (x[tree.left[node]] + x[tree.right[node]]) / 2
+    return x, -tree.level.astype(float)
 
 
 # Pictures as files, through Graphviz's ``dot`` where it is installed.
@@ -63,15 +48,8 @@ def has_dot() -> bool:
 
 
 def picture_file(dot_text: str, kind: str) -> bytes:
-    """Render DOT text into a file.
+    """Render DOT text into a file: "svg", "pdf" or "png".
 
-    Parameters
-    ----------
-    kind : {"svg", "pdf", "png"}
-
-    Raises
-    ------
-    graphviz.ExecutableNotFound
-        If ``dot`` is not installed; check ``has_dot`` first.
+    graphviz.ExecutableNotFound if ``dot`` is not installed; check ``has_dot`` first.
     """
     return graphviz.Source(dot_text).pipe(format=kind)

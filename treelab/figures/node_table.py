@@ -16,12 +16,8 @@ def statistics_table(
 ) -> str:
     """Return HTML: a column a data split, a line a statistic.
 
-    Parameters
-    ----------
-    statistics : mapping of str to NodeStatistics
-        Of the node, by the titles of the columns.
-    colors : dict
-        Hex colour of each class, in the order of the bars; empty for regression.
+    Statistics of the node go by the titles of the columns; the classes have their
+    colours in the order of the bars.
     """
     found = list(statistics.values())
 

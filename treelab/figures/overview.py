@@ -34,18 +34,10 @@ def overview_figure(
     """Draw each node as an area as large as its rows.
 
     An area names the last condition on the path to it; below a node lie its two
-    children, left first. The more probable a class, the stronger its colour; for a
-    regression the colour is the node's mean. One trace; ``customdata`` and ``ids`` are
-    node numbers. Of a large tree only the levels above ``levels_shown(tree)`` are
-    drawn.
-
-    Parameters
-    ----------
-    tree : Tree
-        Without rows, every leaf is equally large.
-    colors : dict
-        Hex colour of each class; empty for regression.
-    kind : {"icicle", "sunburst"}, default="icicle"
+    children, left first. The more probable a class, the stronger its colour (hex, by
+    class); for a regression the colour is the node's mean. One trace; ``customdata``
+    and ``ids`` are node numbers. Of a large tree only the levels above
+    ``levels_shown(tree)`` are drawn; without rows, every leaf is equally large.
     """
     theme = palette(mode)
     drawn = np.flatnonzero(tree.level <= levels_shown(tree))

@@ -24,12 +24,8 @@ def confusion_figure(
 ) -> go.Figure:
     """Draw a confusion matrix; each row is as bright as its fractions.
 
-    Parameters
-    ----------
-    confusion : array of shape (n_classes, n_classes)
-        Rows, or their weights; true classes down, predicted classes across.
-    target_is : {"true", "imitated"}, default="true"
-        What the rows of the matrix are.
+    Rows (n_classes, n_classes), or their weights; true classes down, predicted ones
+    across. ``target_is`` says what the rows of the matrix are, "true" or "imitated".
     """
     colors = palette(mode)
     names = [escape_html(short(str(label), _NAME)) for label in classes]
@@ -68,13 +64,8 @@ def scatter_figure(
 ) -> go.Figure:
     """Draw predicted against true values, and the diagonal on which both agree.
 
-    Parameters
-    ----------
-    y_true, y_pred : ndarray of shape (n_rows,)
-    name : str
-        Of the target, with its unit.
-    target_is : {"true", "imitated"}, default="true"
-        What ``y_true`` is.
+    ``target_is`` says what the truth is, "true" or "imitated"; the name is that of the
+    target, with its unit.
     """
     colors = palette(mode)
     both = np.concatenate([y_true, y_pred])

@@ -32,15 +32,9 @@ def distribution_figure(
 ) -> go.Figure:
     """Draw how many rows fall into each bin of a column.
 
-    Stacked bars, a colour a class; of a regression bars, and below them the target's
-    mean in each bin.
-
-    Parameters
-    ----------
-    name, target : str
-        What the axes are called: the column and the target, with their units.
-    colors : dict or None, default=None
-        Hex colour of each class; None: by frequency.
+    Stacked bars, a colour a class, by default by frequency; of a regression bars, and
+    below them the target's mean in each bin. The axes are called by the names of the
+    column and of the target, with their units.
     """
     theme = palette(mode)
     ticks = [escape_html(shorten(label, _NAME)) for label in found.labels]

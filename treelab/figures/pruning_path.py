@@ -50,22 +50,14 @@ def pruning_figure(
     a line through it is laid over it (see ``place_of``), as drawing all anew would be
     slow.
 
-    Parameters
-    ----------
-    table : DataFrame of n_steps rows
-        ``strength``, ascending, or numbers of leaves, descending; ``held_out_score``
-        with its ``standard_error``, or ``valid_score``, and ``test_score``;
-        ``valid_loss`` where there is nothing to score against; perhaps ``purity``, a
-        dendrogram purity in [0, 1]; any of ``active_splits``, ``empty_nodes``,
-        ``leaves``, ``depth``.
-    marks : dict of int to str
-        Steps that get a ring, each with the words for it.
-    strength_title : str
-        Of the axis: "pruning strength (lambda)".
-    score_title : str
-        Of the axis: "macro F1".
-    n_rows : dict of str to int
-        Rows behind each score column, for the legend.
+    The table has a row a step: ``strength``, ascending, or numbers of leaves,
+    descending; ``held_out_score`` with its ``standard_error``, or ``valid_score``, and
+    ``test_score``; ``valid_loss`` where there is nothing to score against; perhaps
+    ``purity``, a dendrogram purity in [0, 1]; any of ``active_splits``,
+    ``empty_nodes``, ``leaves``, ``depth``. ``marks`` are steps that get a ring, each
+    with the words for it; the titles are those of the axes ("pruning strength
+    (lambda)", "macro F1"), and ``n_rows`` the rows behind each score column, for the
+    legend.
     """
     colors = palette(mode)
     figure = make_subplots(

@@ -20,21 +20,11 @@ def likeness_map(
     score_title: str,
     mode: Mode = "light",
 ) -> go.Figure:
-    """Draw a point a tree, coloured by its score.
+    """Draw a point a tree, coloured by its score (T,).
 
-    Parameters
-    ----------
-    places : ndarray of shape (T, 2)
-        As ``evaluation.rashomon.places`` returns them.
-    scores : ndarray of shape (T,)
-    numbers : sequence of T int
-        Number of each tree, carried as ``customdata``.
-    hover : sequence of T str
-        What is said of each tree, as HTML.
-    own : int or None
-        Which point is the run's own tree: it is ringed and named.
-    score_title : str
-        Of the colour bar.
+    Places (T, 2) are what ``evaluation.rashomon.places`` returns; the number of each
+    tree is carried as ``customdata``, and ``hover`` is what is said of it, as HTML. The
+    run's ``own`` tree is ringed and named; the title is that of the colour bar.
     """
     colors = palette(mode)
     title = {"text": score_title, "side": "right", "font": {"size": 12}}

@@ -220,20 +220,11 @@ def heat_tree_figure(
     """Draw the tree with each node as bright as its fraction of the rows.
 
     Not of the rows at its level: where few come so deep, a handful would glow. Every
-    node is a point whose ``customdata`` is its number.
+    node, down to level ``max_depth``, is a point whose ``customdata`` is its number.
 
-    Parameters
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    table : DataFrame
-        What ``routing_table`` made of it and some rows.
-    rows_name : str
-        The rows' name, for the hover text: "'malignant' test rows".
-    max_depth : int or None, default=None
-        Deepest level that is drawn; None: all.
-    width : int, default=WIDTH
-        Pixels across that the figure will at least have.
+    The table is what ``routing_table`` made of the tree and some rows, whose name is
+    for the hover text: "'malignant' test rows". The figure will be at least ``width``
+    pixels across.
     """
     colors = palette(mode)
     depth = tree.depth if max_depth is None else min(max_depth, tree.depth)
@@ -305,23 +296,13 @@ def difference_figure(
 ) -> go.Figure:
     """Draw at each node the fraction of the first rows less that of the second.
 
-    Every node is a point whose ``customdata`` is its number; nodes and edges have the
-    palette's diverging colours: more of the second rows, as much, more of the first.
+    Every node, down to level ``max_depth``, is a point whose ``customdata`` is its
+    number; nodes and edges have the palette's diverging colours: more of the second
+    rows, as much, more of the first. They are strongest at a difference of ``most``.
 
-    Parameters
-    ----------
-    tree : Tree
-        With ``n`` nodes.
-    first, second : DataFrame
-        What ``routing_table`` made of it and of the rows of each group.
-    names : sequence of two str
-        What the hover text calls these rows.
-    marked : bool array of shape (n,) or None, default=None
-        Nodes with a ring and a star.
-    most : float, default=1.0
-        Difference at which the colours are strongest.
-    max_depth : int or None, default=None
-        Deepest level that is drawn; None: all.
+    Both tables are what ``routing_table`` made of the tree and of the rows of a group,
+    which the hover text calls by their names. Nodes that are ``marked``, bool (n,),
+    have a ring and a star.
     """
     colors = palette(mode)
     depth = tree.depth if max_depth is None else min(max_depth, tree.depth)

@@ -31,12 +31,7 @@ _LONGEST = 400  # characters of a rule that is written whole
 def rules_table(tree: Tree, colors: dict) -> str:
     """Return HTML of a tree's rules, one a leaf, and of its weighted sums.
 
-    Parameters
-    ----------
-    tree : Tree
-        With the rows that it was fitted to.
-    colors : dict
-        Hex colour of each class; of a class that is not among them, grey.
+    The tree has the rows that it was fitted to. A class that has no colour is grey.
     """
     has_sums = bool((tree.feature == OBLIQUE).any())
     found = to_rules(tree, most=_TERMS if has_sums else None)

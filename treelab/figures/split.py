@@ -37,28 +37,15 @@ def split_figure(
     """Draw how much each column moves a split's sum, and the sums as a histogram.
 
     A column moves the sum by its weight times its standard deviation among training
-    rows; its bar is grey where it is subtracted. Bars carry the column's name as
+    rows; its bar is grey where it is subtracted. At most so many columns get one, a
+    last one stands for all others together; bars carry the column's name as
     ``customdata``. The sums and the threshold are in the units in which the split is
     written.
 
-    Parameters
-    ----------
-    node : int
-        A split of a weighted sum.
-    X : DataFrame
-        Rows of the user's table; those that reach the node are drawn.
-    y : array-like of shape (n_rows,) or None, default=None
-        Their labels; colour the histogram by class. Without them, and in regression,
-        the two sides are coloured.
-    most : int, default=12
-        Columns that get a bar; a last one stands for all others together.
-    colors : dict or None, default=None
-        Hex colour of each class; None: by the order in which the tree names them.
-
-    Raises
-    ------
-    ValueError
-        If the node adds up no columns, or `y` has another length than `X`.
+    Those of the rows are drawn that reach the node. Their labels colour the histogram
+    by class, by default in the order in which the tree names them; without labels, and
+    in regression, the two sides are coloured. ValueError if the node adds up no
+    columns, or `y` has another length than `X`.
     """
     if y is not None and len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)}.")

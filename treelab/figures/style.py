@@ -42,16 +42,9 @@ SEQUENTIAL = "Viridis"
 
 
 def learner_color(learner: str, settings: dict | None = None) -> str:
-    """Return a learner's colour; GET with linear leaves has one of its own.
+    """Return the hex colour of a learner, by its key; grey for one that has none yet.
 
-    Hex colour; grey for a learner that has none yet.
-
-    Parameters
-    ----------
-    learner : str
-        Key of the learner, as in ``LEARNERS``.
-    settings : dict or None, default=None
-        The run's settings; only ``leaves`` is read.
+    GET with linear leaves, as its settings say, has one of its own.
     """
     return LEARNER_COLORS.get(_kind(learner, settings), "#7A7A7A")
 
@@ -76,15 +69,10 @@ def class_colors(n_classes: int) -> list[str]:
 
 
 def label_colors(labels: pd.Series, classes: Sequence | None = None) -> dict:
-    """Return a hex colour for each class, the most frequent first.
+    """Return a hex colour for each class, the most frequent among the labels first.
 
-    Parameters
-    ----------
-    labels : Series of shape (n_rows,)
-        Classes of some rows, by which they are counted.
-    classes : sequence or None, default=None
-        The classes, also those without a row; None: those that occur, sorted. Of
-        equally frequent ones the first comes first.
+    Of equally frequent ones the first comes first. Given classes may have no row; else
+    they are those that occur, sorted.
     """
     counts = labels.value_counts()
     known = sorted(counts.index.tolist()) if classes is None else classes

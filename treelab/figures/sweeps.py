@@ -18,12 +18,8 @@ def history_figure(
 ) -> go.Figure:
     """Draw each trial's score in the order of the trials, and the best so far.
 
-    Parameters
-    ----------
-    trials : DataFrame
-        As ``treelab.runs.sweeps.trial_table`` returns it.
-    score_title : str
-        Of the axis: "macro F1".
+    Trials are what ``treelab.runs.sweeps.trial_table`` returns; the title is that of
+    the axis: "macro F1".
     """
     theme = palette(mode)
     done, pruned = (trials[trials["state"] == state] for state in ("done", "pruned"))
@@ -79,12 +75,8 @@ def parallel_figure(
 ) -> go.Figure:
     """Draw each trial as a line through its settings to its score.
 
-    Parameters
-    ----------
-    trials : DataFrame
-        As of ``history_figure``.
-    settings : dict of str to str
-        Columns of ``trials``, with the names of their axes.
+    The settings are columns of ``trials``, with the names of their axes; other
+    parameters as of ``history_figure``.
     """
     theme = palette(mode)
     done = trials[trials["state"] == "done"]

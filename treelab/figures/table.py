@@ -25,20 +25,11 @@ def table_html(
 ) -> str:
     """Draw the first rows of a table, with a histogram in the head of each column.
 
-    A ``<table>`` in a scrolling box, styled by its classes. Beyond 80 columns the rest
-    is counted in a last column.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        Any table; everything in it is escaped.
-    targets : sequence of str
-        Columns that are marked and moved to the front.
-    numbers : sequence of str
-        Columns that are numbers; the others are drawn as categories.
-    left_out : mapping of str to str
-        Columns that are drawn paler, since nothing is predicted from them, and what
-        they are.
+    A ``<table>`` in a scrolling box, styled by its classes; everything in it is
+    escaped. Targets are marked and moved to the front; columns that are not among
+    ``numbers`` are drawn as categories; those ``left_out`` are paler, since nothing is
+    predicted from them, each with what it is. Beyond 80 columns the rest is counted in
+    a last column.
     """
     columns = sorted(frame.columns, key=lambda name: name not in targets)
     shown, hidden = columns[:MOST_COLUMNS], columns[MOST_COLUMNS:]
@@ -68,17 +59,9 @@ def table_html(
 def spark_counts(column: pd.Series, is_number: bool) -> np.ndarray:
     """Count the rows of a column in each bin, or of each frequent category.
 
-    Parameters
-    ----------
-    column : Series of length n_rows
-    is_number : bool
-        Numbers fall into 20 equal bins between their 1st and 99th percentile, the
-        tails into the outermost; categories give one count each, at most 12.
-
-    Returns
-    -------
-    ndarray of int
-        Empty where every value is missing.
+    Numbers fall into 20 equal bins between their 1st and 99th percentile, the tails
+    into the outermost; categories give one count each, at most 12. None where every
+    value is missing.
     """
     known = column.dropna()
     if not is_number:

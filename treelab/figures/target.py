@@ -28,17 +28,9 @@ def target_figure(
 ) -> go.Figure:
     """Draw how often each class, or each range of the number, occurs.
 
-    Bars in the order of frequency, beyond twelve classes the rest as one; or a
-    histogram of at most 32 bins.
-
-    Parameters
-    ----------
-    target : Series of length n_rows
-        Missing values are left out.
-    unit : str, default=""
-        Unit of a number, written on its axis.
-    colors : dict or None, default=None
-        Hex colour of each class; None: by frequency.
+    Bars in the order of frequency, in their colours, beyond twelve classes the rest as
+    one; or a histogram of at most 32 bins, the unit on its axis. Missing values are
+    left out.
     """
     known = target.dropna()
     if task == "regression":

@@ -43,12 +43,8 @@ def plan_picture(
 ) -> PicturePlan:
     """Find how many levels can be drawn, and in which direction.
 
-    Parameters
-    ----------
-    width : int, default=720
-        Pixels of the picture.
-    depth : int or None, default=None
-        Levels that must be drawn; None: as many as fit, at least one.
+    In so many pixels: as many levels as fit, at least one, unless a depth must be
+    drawn.
     """
     if depth is not None:
         return _plan(tree, width, min(depth, tree.depth))
@@ -106,14 +102,8 @@ def thumbnail_svg(
 ) -> str:
     """Draw a tree as a thumbnail: its shape, its leaves in their colours.
 
-    SVG of 160 by 96 pixels, without any text of the table.
-
-    Parameters
-    ----------
-    colors : dict
-        Hex colour of each class; empty for regression.
-    highlighted : bool, default=False
-        Whether its border has the accent colour, as that of the open tree.
+    SVG of 160 by 96 pixels, without any text of the table. A highlighted one, as that
+    of the open tree, has a border in the accent colour.
     """
     theme = palette(mode)
     x, y = tree_layout(tree)

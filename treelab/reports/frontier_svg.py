@@ -2,11 +2,11 @@
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
+from treelab.figures.frontier import DrawnLine
 from treelab.trees.words import counted, rounded, significant
 
 WIDTH, HEIGHT = 760, 340
@@ -14,26 +14,11 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 48  # margins in pixels
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")  # colour is never alone
 
 
-@dataclass(frozen=True, eq=False)
-class NamedLine:
-    """A run's trees by size; an ensemble has a ``score`` in the place of a line."""
-
-    name: str
-    color: str
-    line: FrontierLine | None
-    score: float = np.nan
-
-
-def frontier_svg(lines: Sequence[NamedLine], column: str, title: str) -> str:
+def frontier_svg(lines: Sequence[DrawnLine], column: str, title: str) -> str:
     """Draw each run's score by its number of leaves, and ring the tree it retained.
 
-    Parameters
-    ----------
-    lines : sequence of NamedLine
-        At least one with a line.
-    column : {"held_out", "test"}
-    title : str
-        Of the score's axis.
+    At least one has a line. The column is "held_out" or "test", the title that of its
+    axis.
     """
     tables = [own.line.table for own in lines if own.line is not None]
     known = [table[table[column].notna()] for table in tables]
@@ -109,7 +94,7 @@ def _axes(x_at, y_at, low, high, right, title) -> list[str]:
     return parts
 
 
-def _drawn(own: NamedLine, name: str, column: str, dash: str, x_at, y_at) -> list[str]:
+def _drawn(own: DrawnLine, name: str, column: str, dash: str, x_at, y_at) -> list[str]:
     """Draw one run."""
     style = f'fill="none" stroke="{own.color}" stroke-width="2"'
     if dash:

@@ -56,20 +56,12 @@ def run_curve(
 ) -> Curve:
     """Return a run's curve in the unit of ``loss_unit``.
 
-    Parameters
-    ----------
-    events : DataFrame
-        A row an epoch, as ``RunStore.events`` reads them.
-    name, color : str
-        In the legend, and in hex.
-    by : {"epoch", "seconds", "progress"}, default="epoch"
-        The axis; progress is in percent of the epochs.
-    before : DataFrame or None, default=None
-        The curve of a cross-validation that came before, as ``RunStore.preparation``
-        reads it. Its epochs are counted anew: where there are others, it is shown by
-        seconds alone.
-    variance : float or None, default=None
-        Of the target, for one that ``reports_squares``.
+    Events are a row an epoch, as ``RunStore.events`` reads them; name and colour (hex)
+    are those of the legend. The axis is ``by`` "epoch", "seconds" or "progress", in
+    percent of the epochs. ``before`` is the curve of a cross-validation that came
+    before, as ``RunStore.preparation`` reads it; its epochs are counted anew: where
+    there are others, it is shown by seconds alone. ``variance`` is the target's, for
+    one that ``reports_squares``.
     """
     scale = 1 / variance if variance else 1.0
     if before is None or not (by == "seconds" or events.empty):

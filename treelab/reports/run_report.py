@@ -4,7 +4,7 @@ import html
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 from treelab.data.columns import column_kind
 from treelab.data.folds import fold_name
 from treelab.data.problem import Problem
-from treelab.data.split import JOINED, SPLITS, DataSplit
+from treelab.data.split import JOINED, SPLIT_NAMES, SPLITS, DataSplit
 from treelab.data.split_by import WAY_TITLES
 from treelab.evaluation.comparison import RowCosts, have_same_test_rows, row_costs
 from treelab.evaluation.ensembles import heaviest_estimators, weight_that_agrees
@@ -34,6 +34,7 @@ from treelab.evaluation.paired_bootstrap import (
     score_intervals,
 )
 from treelab.evaluation.pruning import pruning_steps
+from treelab.figures.frontier import DrawnLine
 from treelab.figures.style import learner_color
 from treelab.figures.viewer.page import document
 from treelab.figures.viewer.payload import (
@@ -43,7 +44,7 @@ from treelab.figures.viewer.payload import (
     view_settings,
 )
 from treelab.learners.registry import IMPORTED, find_spec, learner_title
-from treelab.reports.frontier_svg import NamedLine, frontier_column, frontier_svg
+from treelab.reports.frontier_svg import frontier_column, frontier_svg
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.jobs.residual import run_imitation
 from treelab.runs.run_words import fitted_words, run_names
@@ -76,125 +77,63 @@ from treelab.trees.words import (
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
-
-@dataclass(frozen=True)
-class Paragraph:
-    """Sentences; ``strong`` where they are what was found."""
-
-    text: str
-    strong: bool = False
+Block = tuple[str, str]  # in HTML, and in Markdown, which leaves pictures out
 
 
-@dataclass(frozen=True)
-class Bullets:
-    """Sentences, one an item; ``numbered`` where their order counts."""
+def section(title: str, blocks: Iterable[Block]) -> Block:
+    """Write a heading, and what stands below it."""
+    head = f"<section><h2>{html.escape(title)}</h2>", f"## {_plain(title)}"
+    in_html, in_markdown = zip(head, *blocks, ("</section>", ""))
+    return "\n".join(in_html), "\n\n".join(filter(None, in_markdown))
 
-    items: Sequence[str]
-    numbered: bool = False
+
+def subtitle(text: str) -> Block:
+    """Write a heading within a section."""
+    return f"<h3>{html.escape(text)}</h3>", f"### {_plain(text)}"
 
 
-@dataclass(frozen=True)
-class Table:
-    """Cells as text; the first column names the row.
+def paragraph(text: str, *, strong: bool = False) -> Block:
+    """Write sentences; ``strong`` where they are what was found."""
+    kind, marks = (' class="found"', "**") if strong else ("", "")
+    return f"<p{kind}>{html.escape(text)}</p>", f"{marks}{_plain(text)}{marks}"
 
-    With a ``summary`` HTML folds it under these words.
+
+def bullets(items: Sequence[str], *, numbered: bool = False) -> Block:
+    """Write sentences, one an item; ``numbered`` where their order counts."""
+    name = "ol" if numbered else "ul"
+    shown = "".join(f"<li>{html.escape(item)}</li>" for item in items)
+    lines = [
+        f"{f'{n}.' if numbered else '-'} {_plain(item)}"
+        for n, item in enumerate(items, start=1)
+    ]
+    return f"<{name}>{shown}</{name}>", "\n".join(lines)
+
+
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], summary: str = ""
+) -> Block:
+    """Write cells of text, the first of a row its name.
+
+    With a ``summary`` HTML folds the table under these words.
     """
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    summary: str = ""
-
-
-@dataclass(frozen=True)
-class Subtitle:
-    """A heading within a section."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Picture:
-    """HTML that Markdown leaves out."""
-
-    html: str
-
-
-Block = Paragraph | Bullets | Table | Subtitle | Picture
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading, and what stands below it."""
-
-    title: str
-    blocks: list[Block] = field(default_factory=list)
-
-
-def to_html(sections: Iterable[Section]) -> str:
-    """Return the sections as HTML, each heading an ``h2``."""
-    parts = []
-    for section in sections:
-        parts.append(f"<section><h2>{html.escape(section.title)}</h2>")
-        parts += [_html_block(block) for block in section.blocks]
-        parts.append("</section>")
-    return "\n".join(parts) + "\n"
-
-
-def to_markdown(sections: Iterable[Section]) -> str:
-    """Return the sections as Markdown, without pictures."""
-    parts = []
-    for section in sections:
-        parts.append(f"## {_plain(section.title)}")
-        parts += [_markdown_block(block) for block in section.blocks]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _html_block(block: Block) -> str:
-    """Return one block as HTML."""
-    if isinstance(block, Picture):
-        return block.html
-    if isinstance(block, Subtitle):
-        return f"<h3>{html.escape(block.text)}</h3>"
-    if isinstance(block, Paragraph):
-        kind = ' class="found"' if block.strong else ""
-        return f"<p{kind}>{html.escape(block.text)}</p>"
-    if isinstance(block, Bullets):
-        name = "ol" if block.numbered else "ul"
-        items = "".join(f"<li>{html.escape(item)}</li>" for item in block.items)
-        return f"<{name}>{items}</{name}>"
-    head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in block.head)
-    rows = "".join(
+    titles = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in head)
+    lines = "".join(
         f'<tr><th scope="row">{html.escape(first)}</th>'
         + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
         + "</tr>"
-        for first, *rest in block.rows
+        for first, *rest in rows
     )
     # A wide table scrolls in its own frame, which a keyboard reaches.
-    table = (
+    shown = (
         '<div class="wide" tabindex="0" role="group" aria-label="table"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
-    if not block.summary:
-        return table
-    return f"<details><summary>{html.escape(block.summary)}</summary>{table}</details>"
-
-
-def _markdown_block(block: Block) -> str:
-    """Return one block as Markdown."""
-    if isinstance(block, Picture):
-        return ""
-    if isinstance(block, Subtitle):
-        return f"### {_plain(block.text)}"
-    if isinstance(block, Paragraph):
-        return f"**{_plain(block.text)}**" if block.strong else _plain(block.text)
-    if isinstance(block, Bullets):
-        marks = [
-            f"{n}." if block.numbered else "-" for n in range(1, 1 + len(block.items))
-        ]
-        return "\n".join(f"{m} {_plain(item)}" for m, item in zip(marks, block.items))
-    head, *rows = [[_plain(cell) for cell in row] for row in (block.head, *block.rows)]
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    if summary:
+        words = html.escape(summary)
+        shown = f"<details><summary>{words}</summary>{shown}</details>"
+    first, *others = [[_plain(cell) for cell in row] for row in (head, *rows)]
+    cells = [first, ["---"] * len(head), *others]
+    return shown, "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
 def _plain(text: str) -> str:
@@ -289,12 +228,8 @@ class RunFacts:
 def read_facts(store: RunStore, runs: Sequence[Run]) -> list[RunFacts]:
     """Read the runs of a report.
 
-    Raises
-    ------
-    LookupError
-        If a run has no model, or its table is gone.
-    ValueError
-        If several runs do not compare, or are too many.
+    LookupError if a run has no model, or its table is gone; ValueError if several runs
+    do not compare, or are too many.
     """
     if not 1 <= len(runs) <= MOST_RUNS:
         raise ValueError(f"A report is of 1 to {MOST_RUNS} runs, got {len(runs)}.")
@@ -337,7 +272,7 @@ def _chosen(problem: Problem) -> str:
     }[problem.split_by]
 
 
-def limits_section(found: Sequence[RunFacts]) -> Section:
+def limits_section(found: Sequence[RunFacts]) -> Block:
     """Say what the numbers do not say."""
     first = found[0]
     n_test = counted(len(first.split.y_test), "test row")
@@ -369,7 +304,7 @@ def limits_section(found: Sequence[RunFacts]) -> Section:
         "A tree shows what the model does. That a feature is tested does not mean that "
         "changing it would change the target."
     )
-    return Section("Limits", [Bullets(lines)])
+    return section("Limits", [bullets(lines)])
 
 
 def _own_limits(facts: RunFacts) -> list[str]:
@@ -414,13 +349,9 @@ MOST_OF_IT = 0.9  # of the weight
 def chosen_rows(model: Model, X: pd.DataFrame, y) -> dict[str, int]:
     """Choose rows that tell much about a model, by what they are.
 
-    Places of the rows, from 0: the one it is least sure of, a typical one that is
-    predicted well, and its worst error, as the Explain page ranks them.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-        At least one row.
+    Places of the rows, from 0, of which there is one at least: the one it is least sure
+    of, a typical one that is predicted well, and its worst error, as the Explain page
+    ranks them.
     """
     y, predicted = np.asarray(y), model.predict(X)
     if model.classes is None:
@@ -462,16 +393,8 @@ def decision_words(
 ) -> list[str]:
     """Write what decided the prediction for one row, a sentence an item.
 
-    Parameters
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-        Test rows, on which the row's leaf is scored.
-
-    Returns
-    -------
-    list of str
-        Of a tree the decision path; of an ensemble the weights of the heaviest trees
-        and the rule of the first. Then how good that leaf is on the test rows.
+    Of a tree the decision path; of an ensemble the weights of the heaviest trees and
+    the rule of the first. Then how good that leaf is on the test rows ``X``.
     """
     predicted, after = None, []
     if isinstance(model, WeightedTrees):
@@ -502,9 +425,6 @@ def decision_words(
 # The sections of a report on one run or several, in words and tables.
 
 
-_SPLIT_TITLES = {"train": "training", "valid": "validation", "test": "test"}
-
-
 def _of_each(
     found: Sequence[RunFacts], write: Callable[[RunFacts], Iterable[Block]]
 ) -> list[Block]:
@@ -512,38 +432,38 @@ def _of_each(
     blocks: list[Block] = []
     for facts in found:
         if len(found) > 1:
-            blocks.append(Subtitle(facts.name))
+            blocks.append(subtitle(facts.name))
         blocks += write(facts)
     return blocks
 
 
-def result_section(found: Sequence[RunFacts]) -> Section:
+def result_section(found: Sequence[RunFacts]) -> Block:
     """Say what the runs score on the test rows, and which of them is better."""
     blocks: list[Block] = []
     first = found[0]
     if len(found) == 1:
-        blocks.append(Paragraph(_result_words(first), strong=True))
-        blocks += [Paragraph(sentence) for sentence in first.imitation_sentences()]
+        blocks.append(paragraph(_result_words(first), strong=True))
+        blocks += [paragraph(sentence) for sentence in first.imitation_sentences()]
         test = first.run.metrics.get("test", {})
         problem = first.run.problem
         if words := total_words(test, problem.target, problem.weight):
-            blocks.append(Paragraph(f"Test rows: {words}."))
+            blocks.append(paragraph(f"Test rows: {words}."))
         blocks += _cost_blocks(found)
     else:
         rows = [[f.name, *_scored(f, f.metric), _size_words(f)] for f in found]
         head = ["run", f"{first.metric_title}, test", "95% interval", "size"]
         blocks += [
-            Paragraph(_comparison_words(found), strong=True),
+            paragraph(_comparison_words(found), strong=True),
             *_cost_blocks(found),
-            Table(head, rows),
-            Subtitle("Differences on the same test rows"),
+            table(head, rows),
+            subtitle("Differences on the same test rows"),
             _difference_table(found),
-            Paragraph(
+            paragraph(
                 "A 95% interval by a paired bootstrap of 2,000 resamples of the test "
                 "rows; where it holds zero, there is no clear difference."
             ),
         ]
-    return Section("Result", blocks)
+    return section("Result", blocks)
 
 
 def _result_words(facts: RunFacts) -> str:
@@ -602,7 +522,7 @@ def costs_on_test_rows(
 def _cost_blocks(found: Sequence[RunFacts]) -> list[Block]:
     """Say what a test row costs where a run was trained by costs."""
     costs = costs_on_test_rows(found)
-    return [] if costs is None else [Paragraph(costs.sentence([f.name for f in found]))]
+    return [] if costs is None else [paragraph(costs.sentence([f.name for f in found]))]
 
 
 def _comparison_words(found: Sequence[RunFacts]) -> str:
@@ -618,7 +538,7 @@ def _comparison_words(found: Sequence[RunFacts]) -> str:
     return f"{words}, clearly more than {next_.name}."
 
 
-def _difference_table(found: Sequence[RunFacts]) -> Table:
+def _difference_table(found: Sequence[RunFacts]) -> Block:
     """Compare each two of the runs."""
     rows = []
     for one, other in itertools.combinations(found, 2):
@@ -629,16 +549,16 @@ def _difference_table(found: Sequence[RunFacts]) -> Table:
         interval = f"{significant(d.low)} to {significant(d.high)}"
         name = f"{other.name} minus {one.name}"
         rows.append([name, significant(d.estimate), interval, verdict])
-    return Table(["runs", found[0].metric_title, "95% interval", "finding"], rows)
+    return table(["runs", found[0].metric_title, "95% interval", "finding"], rows)
 
 
-def data_section(facts: RunFacts) -> Section:
+def data_section(facts: RunFacts) -> Block:
     """Describe the table, its columns and its data split."""
     problem, split = facts.run.problem, facts.split
     n_rows, n_columns = facts.table_shape
     known = [split.n_rows(name) for name in SPLITS]
     parts = ", ".join(
-        f"{n:,} {_SPLIT_TITLES[name]} rows" for n, name in zip(known, SPLITS)
+        f"{n:,} {SPLIT_NAMES[name]} rows" for n, name in zip(known, SPLITS)
     )
     lines = [
         ["table", problem.table_name],
@@ -657,14 +577,14 @@ def data_section(facts: RunFacts) -> Section:
         missing = percent(float(X[name].isna().mean()))
         rows.append([name, kind, units.get(name, ""), missing])
     blocks: list[Block] = [
-        Table(["what", "value"], lines),
-        *(Paragraph(note) for note in split.notes),
-        Subtitle("Features"),
-        Table(["column", "kind", "unit", "missing (training, validation)"], rows),
-        Subtitle("Target"),
+        table(["what", "value"], lines),
+        *(paragraph(note) for note in split.notes),
+        subtitle("Features"),
+        table(["column", "kind", "unit", "missing (training, validation)"], rows),
+        subtitle("Target"),
         _target_table(facts),
     ]
-    return Section("Data", blocks)
+    return section("Data", blocks)
 
 
 def _split_words(problem: Problem) -> str:
@@ -676,23 +596,23 @@ def _split_words(problem: Problem) -> str:
     return f"{WAY_TITLES[problem.split_by]}{by}; {which}"
 
 
-def _target_table(facts: RunFacts) -> Table:
+def _target_table(facts: RunFacts) -> Block:
     """Count the classes, or describe the values, of each part of the data split."""
     parts = [facts.split.rows(name) for name in SPLITS]
-    head = [_SPLIT_TITLES[name] for name in SPLITS]
+    head = [SPLIT_NAMES[name] for name in SPLITS]
     if facts.run.problem.task == "regression":
         each = [_described(part.y.to_numpy(), part.weight) for part in parts]
         rows = [
             [name, *(significant(own[name]) for own in each)]
             for name in ("mean", "std", "min", "max")
         ]
-        return Table(["value", *head], rows)
+        return table(["value", *head], rows)
     counts = [part.y.value_counts() for part in parts]
     rows = [
         [str(label), *(f"{count.get(label, 0):,}" for count in counts)]
         for label in counts[0].index
     ]
-    return Table(["class", *head], rows)
+    return table(["class", *head], rows)
 
 
 def _described(y: np.ndarray, weight: np.ndarray | None) -> dict[str, float]:
@@ -702,15 +622,15 @@ def _described(y: np.ndarray, weight: np.ndarray | None) -> dict[str, float]:
     return {"mean": mean, "std": std, "min": float(y.min()), "max": float(y.max())}
 
 
-def training_section(found: Sequence[RunFacts]) -> Section:
+def training_section(found: Sequence[RunFacts]) -> Block:
     """List how each run was trained: settings, seed, versions, time."""
-    return Section("Training", _of_each(found, _training_tables))
+    return section("Training", _of_each(found, _training_tables))
 
 
-def _training_tables(facts: RunFacts) -> Iterator[Table]:
+def _training_tables(facts: RunFacts) -> Iterator[Block]:
     """List what is known of a run's training, and its settings."""
     run = facts.run
-    yield Table(["what", "value"], _training_lines(run))
+    yield table(["what", "value"], _training_lines(run))
     spec = find_spec(run.learner)
     defaults = spec.defaults(run.problem.task) if spec else {}
     rows = [
@@ -718,7 +638,7 @@ def _training_tables(facts: RunFacts) -> Iterator[Table]:
         for name, value in run.settings.items()
     ]
     if rows:
-        yield Table(["setting", "value", "default"], rows)
+        yield table(["setting", "value", "default"], rows)
 
 
 def _training_lines(run: Run) -> list[list[str]]:
@@ -747,7 +667,7 @@ def _setting(value, name: str) -> str:
     return "none" if value is None else str(value)
 
 
-def scores_section(found: Sequence[RunFacts]) -> Section:
+def scores_section(found: Sequence[RunFacts]) -> Block:
     """List every score on every part of the data split, and a constant's."""
     is_regression = found[0].run.problem.task == "regression"
     what = "mean" if is_regression else "most frequent class"
@@ -755,11 +675,10 @@ def scores_section(found: Sequence[RunFacts]) -> Section:
         "Interval: 2,000 bootstrap resamples of the test rows. Baseline: always "
         f"the {what} of the training rows."
     )
-    tables = _of_each(found, lambda facts: [_score_table(facts)])
-    return Section("Scores", [*tables, Paragraph(words)])
+    return section("Scores", [*_of_each(found, _score_table), paragraph(words)])
 
 
-def _score_table(facts: RunFacts) -> Table:
+def _score_table(facts: RunFacts) -> Iterator[Block]:
     """List a run's scores on every part of the data split, and a constant's."""
     baseline, rows = _baseline(facts), []
     for name, title in TITLES.items():
@@ -770,7 +689,7 @@ def _score_table(facts: RunFacts) -> Table:
         constant = significant(baseline[name]) if name in baseline else ""
         rows.append([title, *each, _scored(facts, name)[1], constant])
     head = ["score", "training", "validation", "test", "95% interval, test"]
-    return Table([*head, "baseline, test"], rows)
+    yield table([*head, "baseline, test"], rows)
 
 
 def _baseline(facts: RunFacts) -> dict[str, float]:
@@ -787,14 +706,14 @@ def _baseline(facts: RunFacts) -> dict[str, float]:
     return scores(task, truth.to_numpy(), constant, sample_weight=weight)
 
 
-def errors_section(found: Sequence[RunFacts]) -> Section:
+def errors_section(found: Sequence[RunFacts]) -> Block:
     """Show where each run errs on the test rows."""
     is_regression = found[0].run.problem.task == "regression"
     tables = _error_tables if is_regression else _class_tables
-    return Section("Errors on the test rows", _of_each(found, tables))
+    return section("Errors on the test rows", _of_each(found, tables))
 
 
-def _error_tables(facts: RunFacts) -> list[Table]:
+def _error_tables(facts: RunFacts) -> list[Block]:
     """Return quantiles of the absolute error, in the target's unit."""
     _, truth, weight = facts.split.rows("test")
     error = np.abs(truth.to_numpy() - facts.predicted)
@@ -802,10 +721,10 @@ def _error_tables(facts: RunFacts) -> list[Table]:
     shares = (0.5, 0.75, 0.9, 0.95, 1.0)
     each = [value_words(facts.model, quantile(error, own, weight)) for own in shares]
     rows = [[f"{own:.0%} of the {of}", words] for own, words in zip(shares, each)]
-    return [Table(["of", "off by at most"], rows)]
+    return [table(["of", "off by at most"], rows)]
 
 
-def _class_tables(facts: RunFacts) -> list[Table]:
+def _class_tables(facts: RunFacts) -> list[Block]:
     """Return the confusion matrix, and the scores of each class."""
     truth, weight = facts.split.y_test.to_numpy(), facts.split.rows("test").weight
     present = list(dict.fromkeys([*(facts.model.classes or ()), *truth.tolist()]))
@@ -835,14 +754,9 @@ def _class_tables(facts: RunFacts) -> list[Table]:
         for i, name in enumerate(names)
     ]
     return [
-        Table(["class", *(f"predicted {name}" for name in names)], matrix),
-        Table(["class", "precision", "recall", "F1", rows_title], rows),
+        table(["class", *(f"predicted {name}" for name in names)], matrix),
+        table(["class", "precision", "recall", "F1", rows_title], rows),
     ]
-
-
-def explanations_section(found: Sequence[RunFacts]) -> Section:
-    """Explain a few test rows of each run in words."""
-    return Section("Why it predicts what it does", _of_each(found, _explained_rows))
 
 
 def _explained_rows(facts: RunFacts) -> Iterator[Block]:
@@ -852,13 +766,13 @@ def _explained_rows(facts: RunFacts) -> Iterator[Block]:
     for title, place in chosen_rows(model, test.X, test.y).items():
         row, target = test.X.iloc[[place]], value_words(model, test.y.iloc[place])
         words = f"{title}: test row {place + 1:,}, predicted "
-        yield Paragraph(f"{words}{prediction_words(model, row)}, target {target}.")
+        yield paragraph(f"{words}{prediction_words(model, row)}, target {target}.")
         lines = decision_words(model, row, *test)
         if isinstance(model, WeightedTrees):
-            yield Bullets(lines)
+            yield bullets(lines)
         else:  # the steps of a path; then how good its leaf is
-            yield Bullets(lines[:-1], numbered=True)
-            yield Paragraph(lines[-1])
+            yield bullets(lines[:-1], numbered=True)
+            yield paragraph(lines[-1])
 
 
 # A report of one run, or of a comparison, as one HTML file; a run's model card.
@@ -890,20 +804,10 @@ _STYLE = (
 def run_report(store: RunStore, runs: Sequence[Run]) -> str:
     """Return the report of one run, or of two to four that compare, as HTML.
 
-    It needs no server and no other file, and holds nothing that changes from one
-    making to the next: from the same run folders comes the same text.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        One to four, of one table, target and seed.
-
-    Raises
-    ------
-    LookupError
-        If a run has no model, or its table is gone.
-    ValueError
-        If several runs do not compare, or are too many.
+    It needs no server and no other file, and holds nothing that changes from one making
+    to the next: from the same run folders comes the same text. Runs are of one table,
+    target and seed. LookupError if one has no model, or its table is gone; ValueError
+    if several do not compare, or are too many.
     """
     found = read_facts(store, runs)
     trees, drawn = _tree_section(found)
@@ -912,7 +816,8 @@ def run_report(store: RunStore, runs: Sequence[Run]) -> str:
     if any(own.line is not None for own in found):
         sections.append(_frontier_section(found))
     if is_scored:
-        sections += [errors_section(found), explanations_section(found)]
+        why = section("Why it predicts what it does", _of_each(found, _explained_rows))
+        sections += [errors_section(found), why]
     sections += [limits_section(found), data_section(found[0])]
     sections += [scores_section(found)] if is_scored else []
     sections.append(training_section(found))
@@ -920,29 +825,29 @@ def run_report(store: RunStore, runs: Sequence[Run]) -> str:
     if len(found) > 1:
         *rest, last = (own.name for own in found)
         title = f"{', '.join(rest)} and {last} · {runs[0].problem.table_name}"
-    body = f"<h1>{html.escape(title)}</h1>\n{to_html(sections)}"
+    in_html = "\n".join(text for text, _ in sections)
+    body = f"<h1>{html.escape(title)}</h1>\n{in_html}\n"
     return document(title, body, drawn, style=_STYLE)
 
 
 def model_card(store: RunStore, run: Run) -> str:
     """Return a run's model card in Markdown; its intended use is left to be filled in.
 
-    Raises
-    ------
-    LookupError
-        If the run has no model, or its table is gone.
+    LookupError if the run has no model, or its table is gone.
     """
     (facts,) = found = read_facts(store, [run])
-    use = Section("Intended use", [Paragraph(INTENDED_USE)])
+    use = section("Intended use", [paragraph(INTENDED_USE)])
     sections = [use, result_section(found), data_section(facts)]
     sections.append(training_section(found))
     if facts.is_scored:
         sections += [scores_section(found), errors_section(found)]
     sections.append(limits_section(found))
-    return f"# {_plain(run.title)}\n\n{to_markdown(sections)}"
+    return (
+        "\n\n".join([f"# {_plain(run.title)}", *(text for _, text in sections)]) + "\n"
+    )
 
 
-def _tree_section(found: Sequence[RunFacts]) -> tuple[Section, dict[str, dict]]:
+def _tree_section(found: Sequence[RunFacts]) -> tuple[Block, dict[str, dict]]:
     """Return a section with a place for each tree, and what is drawn there."""
     drawn: dict[str, dict] = {}
     scale = value_scale([own.tree for own in found]) if len(found) > 1 else None
@@ -955,15 +860,16 @@ def _tree_section(found: Sequence[RunFacts]) -> tuple[Section, dict[str, dict]]:
         drawn[name] = payload | view_settings(
             scale=scale, controls=True, height=TREE_HEIGHT, heading=False
         )
-        yield Paragraph(_tree_words(own))
-        yield Picture(
+        yield paragraph(_tree_words(own))
+        shown = (
             f'<div id="{name}" class="tree"></div>'
             "<details><summary>The tree as text</summary>"
             f"<pre>{html.escape(to_text(tree))}</pre></details>"
         )
+        yield shown, ""
 
     title = "The tree" if len(found) == 1 else "The trees"
-    return Section(title, _of_each(found, draw)), drawn
+    return section(title, _of_each(found, draw)), drawn
 
 
 def _tree_words(own: RunFacts) -> str:
@@ -978,16 +884,16 @@ def _tree_words(own: RunFacts) -> str:
     return " ".join(filter(None, (which, rows, own.run.provenance)))
 
 
-def _frontier_section(found: Sequence[RunFacts]) -> Section:
+def _frontier_section(found: Sequence[RunFacts]) -> Block:
     """Draw score against size, and list it."""
     lines = [own.line for own in found if own.line is not None]
     column = frontier_column(lines)
     if column is None:
-        return Section("Score against size", [])
+        return section("Score against size", [])
     tables = [_size_table(own) for own in found if own.line is not None]
     if len({own.run.loss for own in found}) > 1:
         words = "Runs of different losses have no common chart against size."
-        return Section("Score against size", [Paragraph(words), *tables])
+        return section("Score against size", [paragraph(words), *tables])
     held_out_titles = {own.run.held_out_title for own in found}
     if column == HELD_OUT and len(held_out_titles) > 1:  # of costs, and of none
         column = TEST
@@ -997,21 +903,21 @@ def _frontier_section(found: Sequence[RunFacts]) -> Section:
     for own in found:
         score = own.run.metrics.get(split, {}).get(own.metric, float("nan"))
         color = learner_color(own.run.learner, own.run.settings)
-        named.append(NamedLine(own.name, color, own.line, score))
+        named.append(DrawnLine(own.name, color, own.line, score))
     metric = found[0].metric_title
     if column == HELD_OUT:
         (metric,) = held_out_titles
     title = f"{metric}, {rows_words}"
     blocks: list[Block] = [
-        Picture(frontier_svg(named, column, title)),
-        Paragraph(_finding_words(found, column, title), strong=True),
-        Paragraph(
+        (frontier_svg(named, column, title), ""),
+        paragraph(_finding_words(found, column, title), strong=True),
+        paragraph(
             "The best tree of each size. Ring: the tree that the run retained. "
             "Held-out rows, of cross-validation or validation, chose the size; test "
             "rows chose nothing."
         ),
     ]
-    return Section("Score against size", [*blocks, *tables])
+    return section("Score against size", [*blocks, *tables])
 
 
 def _finding_words(found: Sequence[RunFacts], column: str, title: str) -> str:
@@ -1030,7 +936,7 @@ def _finding_words(found: Sequence[RunFacts], column: str, title: str) -> str:
     return f"{first}, at most {counted(n_leaves, 'leaf', 'leaves')}: {reached}."
 
 
-def _size_table(own: RunFacts) -> Table:
+def _size_table(own: RunFacts) -> Block:
     """List a run's trees by size."""
     assert own.line is not None
     columns = ["leaves", HELD_OUT, "standard_error", TEST]
@@ -1047,4 +953,4 @@ def _size_table(own: RunFacts) -> Table:
         "standard error",
         f"{TITLES[own.run.headline]}, test rows",
     ]
-    return Table(head, rows, f"{own.name}: scores of {counted(len(rows), 'size')}")
+    return table(head, rows, f"{own.name}: scores of {counted(len(rows), 'size')}")

@@ -15,14 +15,7 @@ from treelab.trees.words import counted, significant
 
 
 def runs_table(runs: Sequence[Run], known: Sequence[Run]) -> pd.DataFrame:
-    """Return one row a run.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-    known : sequence of Run
-        All that there are, among which their repeats are.
-    """
+    """Return one row a run; ``known`` are all runs, among which their repeats are."""
     repeated = {run.repeat_of for run in known}
     leaves = [(run.summary or {}).get("leaves") for run in runs]
     trained = [run.started and run.learner != IMPORTED for run in runs]

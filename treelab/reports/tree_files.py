@@ -34,12 +34,8 @@ def picture_files(tree: Tree) -> dict[str, TreeFile]:
 def tree_files(model: Model, tree: Tree) -> dict[str, TreeFile]:
     """Return the kinds of files of a model's tree, and of the model, by their titles.
 
-    Parameters
-    ----------
-    model : Tree, WeightedTrees or PruningPath
-        Where a predictor on top makes its predictions, the tree is not written as code.
-    tree : Tree
-        As it is drawn.
+    The tree is the one that is drawn; it is not written as code where a predictor on
+    top makes the model's predictions.
     """
     files: dict[str, TreeFile] = {
         "Picture (DOT)": ("dot", partial(to_dot, tree), "text/vnd.graphviz")

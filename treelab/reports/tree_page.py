@@ -20,24 +20,12 @@ def html_page(
     run: Run | None = None,
     estimator: int | None = None,
 ) -> str:
-    """Return the page of one tree.
+    """Return the HTML page of one tree, which needs no other file.
 
-    HTML that needs no other file.
-
-    Parameters
-    ----------
-    store : RunStore or None, default=None
-        Holds the run's table and model.
-    run : Run or None, default=None
-        The run that trained it: its training rows make the histograms, and the
-        captions name what predicts, with its score. None: the tree's own counts alone.
-    estimator : int or None, default=None
-        Which tree of an ensemble it is.
-
-    Raises
-    ------
-    LookupError
-        If the run's table is gone.
+    The run that trained it has its table and model in the store: its training rows make
+    the histograms, and the captions name what predicts, with its score. Without it the
+    tree's own counts stand alone. ``estimator`` is which tree of an ensemble it is.
+    LookupError if the run's table is gone.
     """
     if store is None or run is None:
         return viewer_page(tree_payload(tree), text=to_text(tree))

@@ -146,15 +146,8 @@ def result_words(
 ) -> str:
     """Write one line on what runs found, best first; "" while a run goes on.
 
-    Runs of other test rows or another loss are counted apart: they do not compare.
-
-    Parameters
-    ----------
-    runs : list of Run
-    names : mapping of str to str
-        Of the runs, by their ids.
-    write : callable, default=str
-        Makes Markdown of names and columns.
+    Runs of other test rows or another loss are counted apart: they do not compare. They
+    have names by their ids, and ``write`` makes Markdown of names and columns.
     """
     ranked = ranked_runs(runs)
     if not ranked or any(not run.is_finished for run in runs):
@@ -232,14 +225,8 @@ def repeats_words(
 ) -> str:
     """Say on how many data splits runs were trained, and which repeats failed.
 
-    Parameters
-    ----------
-    runs, repeats : sequence of Run
-        None of the repeats is still to be trained.
-    known : sequence of Run
-        Those that ended with a model.
-    output : str, default=""
-        Of which of several outputs the scores are.
+    None of the repeats is still to be trained; the known runs are those that ended with
+    a model. Scores are of the one that is named of several outputs.
     """
     by_seed = {run.id: runs_by_seed(run, known) for run in runs}
     failed = [

@@ -159,12 +159,9 @@ def _suggest(trial: Trial, name: str, tried: Range | Values) -> Any:
 def trial_table(study: Study) -> pd.DataFrame:
     """Return a study's trials, one row each, in the order of their numbers.
 
-    Returns
-    -------
-    DataFrame
-        Columns ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
-        where none; of a pruned trial the mean of what was measured), ``FACTS`` where
-        known, and one for each setting.
+    Columns are ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
+    where none; of a pruned trial the mean of what was measured), ``FACTS`` where known,
+    and one for each setting.
     """
     trials = study.get_trials(deepcopy=False)
     rows = [

@@ -105,21 +105,15 @@ class NotAllowed(PermissionError):
 class VisitorStore(RunStore):
     """A run store in which a visitor sees and changes only what is allowed.
 
-    A private run is not there for others: no query finds its row. Everybody may look
-    at the other runs, and only its owner and admins stop, pause, resume, rename or
-    delete a run. So the methods of ``RunStore`` in ``READ_ONLY`` read what is found;
-    each other one, unless it is written below, is for those alone who may change the
-    run that it is called with.
+    A private run is not there for others: no query finds its row. Everybody may look at
+    the other runs, and only its owner and admins stop, pause, resume, rename or delete
+    a run. So the methods of ``RunStore`` in ``READ_ONLY`` read what is found; each
+    other one, unless it is written below, is for those alone who may change the run
+    that it is called with.
 
     A table is seen by those who added it and by all who see a run on it; one without an
-    owner, by all. Nothing is added beyond the quota (see ``treelab.runs.users``),
-    but by an admin.
-
-    Parameters
-    ----------
-    home : path-like
-        Folder of the run store.
-    visitor : Visitor
+    owner, by all. Nothing is added beyond the quota (see ``treelab.runs.users``), but
+    by an admin.
     """
 
     def __init__(self, home: str | os.PathLike, visitor: Visitor):

@@ -3,9 +3,12 @@
 import torch
 from torch import Tensor
 
+from treelab.training.optimizers import without_compiler
+
 _PLATEAU = ("learning_rate", "best", "waited")  # of a CutOnPlateau
 
 
+@without_compiler
 class QHAdam(torch.optim.Optimizer):
     """Adam whose step mixes the momentum with the plain gradient.
 

@@ -51,25 +51,15 @@ def read_costs(given: Any) -> dict[str, float]:
 
 def read_levels(given: Any) -> dict[str, tuple[str, ...]]:
     """Read "0: age, income; other: job", or a mapping of levels to columns."""
-    if isinstance(given, str):
-        parts = [part.partition(":") for part in _split(given, ";")]
-        if not all(colon for _, colon, _ in parts):
-            raise ValueError(
-                f"allowed reads as '0: age, income; other: job', got {given!r}."
-            )
-        given = _once("allowed", [(level, names) for level, _, names in parts])
-    found = {}
-    for level, names in _mapping("allowed", given).items():
-        word = str(level).strip()
-        if word != OTHER and not word.isdecimal():
+    pairs = _pairs("allowed", given, "0: age, income; other: job", by=";")
+    for level, names in pairs.items():
+        if level != OTHER and not level.isdecimal():
             raise ValueError(
                 f"allowed is by level, 0 for the root, or {OTHER!r}; got {level!r}."
             )
-        columns = _names(names)
-        if not columns:
-            raise ValueError(f"allowed names no column for level {word}.")
-        found[word] = columns
-    return found
+        if not _names(names):
+            raise ValueError(f"allowed names no column for level {level}.")
+    return {level: _names(names) for level, names in pairs.items()}
 
 
 def read_groups(given: Any) -> tuple[tuple[str, ...], ...]:
@@ -138,21 +128,18 @@ def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
             )
 
 
-def _pairs(name: str, given: Any, example: str) -> dict[str, Any]:
-    """Read "a: x, b: y", or a mapping."""
-    if not isinstance(given, str):
-        return _once(name, [*_mapping(name, given).items()])
-    pairs = []
-    for part in _split(given, ","):
-        key, colon, value = part.rpartition(":")
-        if not colon or not key.strip():
-            raise ValueError(f"{name} reads as {example!r}, got {part!r}.")
-        pairs.append((key, value.strip()))
-    return _once(name, pairs)
-
-
-def _once(name: str, pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
-    """Return pairs as a mapping; raise ValueError for what is named twice."""
+def _pairs(name: str, given: Any, example: str, by: str = ",") -> dict[str, Any]:
+    """Read "a: x, b: y", or a mapping; raise ValueError for what is named twice."""
+    if isinstance(given, str):
+        # A column's name may hold a colon, be it the key or one of several names.
+        cut = str.rpartition if by == "," else str.partition
+        parts = _split(given, by)
+        pairs = [(key, value.strip()) for key, _, value in (cut(p, ":") for p in parts)]
+        for part, (key, _) in zip(parts, pairs):
+            if ":" not in part or not key.strip():
+                raise ValueError(f"{name} reads as {example!r}, got {part!r}.")
+    else:
+        pairs = [*_mapping(name, given).items()]
     found: dict[str, Any] = {}
     for key, value in pairs:
         word = str(key).strip()
@@ -202,44 +189,28 @@ class Constraints:
 
     Each part is given as plain Python, as JSON, or as the text in its example.
 
-    Parameters
-    ----------
-    monotone : mapping of column to "up" or "down" (or 1, -1)
-        Number columns whose growth never lowers ("up") or never raises ("down") the
-        prediction, all other columns held: "income: up, age: down".
-    monotone_class : str, optional
-        The class whose probability is meant. Of two classes the second one by default;
-        of more it must be named.
-    allowed : mapping of level to columns
-        Columns that splits may test, by level (the root has 0); "other" is for the
-        levels that are not named: "0: age, income; other: age, income, job".
-    together : sequence of sequences of columns
-        Groups: the columns of one path lie in one group. Columns in no group form one
-        more: "age, income; age, job".
-    column_costs : mapping of column to number
-        What a column costs that the tree uses at all, as a fraction of the root's
-        impurity that its splits must save beyond their own: "scan: 0.05, age: 0".
-    max_columns : int, optional
-        Most different columns in the tree.
-    min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
-    class_costs : mapping of class to mapping of class to number
-        What it costs that a row of a class is predicted as another, 1 where it is not
-        given: "bad as good: 5, good as bad: 1".
-
-    Raises
-    ------
-    ValueError
-        For a part that cannot be read.
+    ValueError for a part that cannot be read.
     """
 
+    # Number columns whose growth never lowers ("up", 1) or raises ("down", -1) the
+    # prediction, all other columns held: "income: up, age: down".
     monotone: Mapping[str, str] = field(default_factory=dict)
+    # The class whose probability is meant. Of two classes the second one by default; of
+    # more it must be named.
     monotone_class: str | None = None
+    # Columns that splits may test, by level (the root has 0); "other" is for the levels
+    # that are not named: "0: age, income; other: age, income, job".
     allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Groups: the columns of one path lie in one group. Columns in no group form one
+    # more: "age, income; age, job".
     together: Sequence[tuple[str, ...]] = ()
+    # What a column costs that the tree uses at all, a fraction of the root's impurity
+    # that its splits must save beyond their own: "scan: 0.05, age: 0".
     column_costs: Mapping[str, float] = field(default_factory=dict)
-    max_columns: int | None = None
-    min_samples_leaf: int = 1
+    max_columns: int | None = None  # most different columns in the tree
+    min_samples_leaf: int = 1  # fewest training rows in a leaf
+    # What it costs that a row of a class is predicted as another, 1 where it is not
+    # given: "bad as good: 5, good as bad: 1".
     class_costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -476,22 +447,18 @@ def node_boxes(tree: Tree) -> Boxes:
     }
     for node in np.flatnonzero(~tree.is_leaf)[np.argsort(tree.level[~tree.is_leaf])]:
         j, threshold = int(tree.feature[node]), tree.threshold[node]
-        left, right = int(tree.left[node]), int(tree.right[node])
-        for child in (left, right):
-            low[child], high[child] = low[node], high[node]
-            missing[child] = missing[node]
-            for own in sets.values():
+        for child, left in ((tree.left[node], True), (tree.right[node], False)):
+            for own in (low, high, missing, *sets.values()):
                 own[child] = own[node]
-        if j in place:
+            if j not in place:
+                sets[tree.features[j].column][child] &= _goes_left(tree, node) == left
+                continue
             at = place[j]
-            high[left, at] = min(high[node, at], threshold)
-            low[right, at] = max(low[node, at], threshold)
-            missing[left, at] &= tree.missing_left[node]
-            missing[right, at] &= not tree.missing_left[node]
-        else:
-            goes_left = _goes_left(tree, node)
-            sets[tree.features[j].column][left] &= goes_left
-            sets[tree.features[j].column][right] &= ~goes_left
+            if left:
+                high[child, at] = min(high[child, at], threshold)
+            else:
+                low[child, at] = max(low[child, at], threshold)
+            missing[child, at] &= tree.missing_left[node] == left
     columns = tuple(tree.features[j].column for j in numbers)
     return Boxes(low, high, missing, columns, tuple(sets.values()))
 

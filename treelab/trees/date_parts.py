@@ -150,15 +150,9 @@ def first_day(column: pd.Series) -> str:
 
 def _part(moment: np.ndarray, part: str, first: str) -> np.ndarray:
     """Return a part of each date, float64 (n_rows,), NaN where it is missing."""
-    day = moment.astype("datetime64[D]")
-    if part == "year":
-        found = moment.astype("datetime64[Y]").astype(np.int64) + 1970
-    elif part == "month":
-        found = moment.astype("datetime64[M]").astype(np.int64) % 12 + 1
-    elif part == "weekday":  # 1970-01-01 was a Thursday
-        found = (day.astype(np.int64) + 3) % 7 + 1
-    elif part == "hour":
-        found = (moment - day).astype("timedelta64[h]").astype(np.int64)
-    else:
-        found = (day - np.datetime64(first, "D")).astype(np.int64)
-    return np.where(np.isnat(moment), np.nan, found.astype(np.float64))
+    times = pd.Series(moment).dt
+    if part == "days":
+        found = (times.normalize() - np.datetime64(first, "s")).dt.days
+    else:  # pandas counts weekdays from 0
+        found = times.day_of_week + 1 if part == "weekday" else getattr(times, part)
+    return found.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -3,9 +3,10 @@
 Source: Marton et al., "GRANDE", ICLR 2024, arXiv:2309.17130, section 3.3.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from treelab.trees.tree import (
     check_predictions,
     most_probable,
     sum_up,
-    task_of,
 )
 
 _BLOCK = 2**20  # pairs of row and tree that are worked on at once: 8 MB a number
@@ -112,14 +112,60 @@ class WeightedTrees(Arrays):
         "n_rows": np.int64,
     }
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_ensemble(self)
-
     def __repr__(self):
         return (
             f"WeightedTrees({self.task}, target={self.target!r}, "
             f"n_estimators={self.n_estimators}, depth={self.depth})"
+        )
+
+    def _faults(self) -> Iterator[tuple[Any, str]]:
+        shape, n_features = self.leaf_value.shape, len(self.features)
+        yield (
+            len(shape) != 3 or 0 in shape,
+            "leaf_value must have the shape (trees, leaves, outputs), none of them 0, "
+            f"got {shape}.",
+        )
+        n_trees, n_leaves, n_outputs = shape
+        yield (
+            n_leaves & (n_leaves - 1),
+            f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves}.",
+        )
+        columns = dict.fromkeys(("feature", "threshold", "missing_left"), n_leaves - 1)
+        columns |= dict.fromkeys(("n_rows", "weight"), 2 * n_leaves - 1)
+        for name, n_columns in (columns | {"leaf_weight": n_leaves}).items():
+            array, wanted = getattr(self, name), (n_trees, n_columns)
+            is_wrong = array is not None and array.shape != wanted
+            yield (
+                is_wrong,
+                f"{name} must have the shape {wanted}, got {np.shape(array)}.",
+            )
+        yield (
+            ((self.feature < 0) | (self.feature >= n_features)).any(),
+            f"Splits must test a feature from 0 to {n_features - 1}.",
+        )
+        is_mean = self.leaf_output == "probabilities"
+        proba = self.classes is not None and is_mean
+        check_predictions("leaf_value", self.leaf_value, proba=proba)
+        check_predictions("leaf_weight", self.leaf_weight, proba=False)
+        for name in ("n_rows", "weight"):
+            own = getattr(self, name)
+            is_negative = own is not None and not (own >= 0).all()
+            yield is_negative, f"{name} cannot be negative."
+        yield np.isnan(self.threshold).any(), "threshold must not be NaN."
+        for name, known in (("weighting", WEIGHTINGS), ("leaf_output", LEAF_OUTPUTS)):
+            given = getattr(self, name)
+            yield given not in known, f"{name} must be one of {known}, got {given!r}."
+        n_classes = len(self.classes or ())
+        allowed = {n_classes or 1} | ({1} if n_classes == 2 and not is_mean else set())
+        yield (
+            n_outputs not in allowed,
+            f"leaf_value must have {max(allowed)} output(s), got {n_outputs}.",
+        )
+        check_class_weights(self.class_weights, n_classes, (1, 2))
+        limit = self.max_deciders
+        yield (
+            limit is not None and (not isinstance(limit, int) or limit < 1),
+            f"max_deciders must be at least 1, got {limit!r}.",
         )
 
     # What it is
@@ -161,15 +207,9 @@ class WeightedTrees(Arrays):
         return self.n_rows if self.weight is None else self.weight
 
     @property
-    def task(self) -> str:
-        """Return "binary", "multiclass" or "regression"."""
-        return task_of(self.classes)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the user's table that splits read."""
-        used = np.unique(self.feature)
-        return tuple(dict.fromkeys(self.features[j].column for j in used))
+    def read(self) -> np.ndarray:
+        """Indices of the features that splits read, ascending."""
+        return np.unique(self.feature)
 
     @cached_property
     def _leaf_codes(self) -> LeafCodes:
@@ -248,15 +288,11 @@ class WeightedTrees(Arrays):
 
         def top(leaf):
             weights = self._weights(leaf).T
-            index = np.sort(np.argpartition(-weights, k - 1, axis=1)[:, :k], axis=1)
-            weight = np.take_along_axis(weights, index, axis=1)
-            order = np.argsort(-weight, axis=1, kind="stable")
-            both = index.astype(np.float64), weight
-            return np.stack([np.take_along_axis(a, order, axis=1) for a in both])
+            index = np.argsort(-weights, axis=1, kind="stable")[:, :k]
+            return np.stack([index, np.take_along_axis(weights, index, axis=1)], axis=1)
 
-        parts = [top(leaf) for _, leaf in self._blocks(X)]
-        both = np.concatenate(parts, axis=1) if parts else np.empty((2, 0, k))
-        return both[0].astype(np.int64), both[1]
+        both = self._collect(X, top, (2, k))
+        return both[:, 0].astype(np.int64), both[:, 1]
 
     def n_estimators_for_share(self, X, share: float) -> np.ndarray:
         """Count the highest-weighted trees that hold ``share`` of each prediction.
@@ -423,51 +459,3 @@ def at_nodes(leaves: np.ndarray) -> np.ndarray:
     while levels[-1].shape[1] > 1:
         levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
     return np.concatenate(levels[::-1], axis=1)
-
-
-def check_ensemble(ensemble: "WeightedTrees") -> None:
-    """Raise ValueError unless arrays and settings of ``ensemble`` fit each other."""
-    shape = ensemble.leaf_value.shape
-    if len(shape) != 3 or 0 in shape:
-        raise ValueError(
-            "leaf_value must have the shape (trees, leaves, outputs), none of "
-            f"them 0, got {shape}."
-        )
-    n_trees, n_leaves, n_outputs = shape
-    if n_leaves & (n_leaves - 1):
-        raise ValueError(f"A complete tree has 1, 2, 4, 8, ... leaves, got {n_leaves}.")
-    shapes = dict.fromkeys(("feature", "threshold", "missing_left"), n_leaves - 1)
-    shapes |= {"leaf_weight": n_leaves}
-    shapes |= {"n_rows": 2 * n_leaves - 1, "weight": 2 * n_leaves - 1}
-    for name, n_columns in shapes.items():
-        array = getattr(ensemble, name)
-        if array is not None and array.shape != (n_trees, n_columns):
-            raise ValueError(
-                f"{name} must have the shape {(n_trees, n_columns)}, got {array.shape}."
-            )
-    n_features, n_classes = len(ensemble.features), len(ensemble.classes or ())
-    if ((ensemble.feature < 0) | (ensemble.feature >= n_features)).any():
-        raise ValueError(f"Splits must test a feature from 0 to {n_features - 1}.")
-    proba = ensemble.classes is not None and ensemble.leaf_output == "probabilities"
-    check_predictions("leaf_value", ensemble.leaf_value, proba=proba)
-    check_predictions("leaf_weight", ensemble.leaf_weight, proba=False)
-    for name in ("n_rows", "weight"):
-        own = getattr(ensemble, name)
-        if own is not None and not (own >= 0).all():
-            raise ValueError(f"{name} cannot be negative.")
-    if np.isnan(ensemble.threshold).any():
-        raise ValueError("threshold must not be NaN.")
-    for name, known in (("weighting", WEIGHTINGS), ("leaf_output", LEAF_OUTPUTS)):
-        if (given := getattr(ensemble, name)) not in known:
-            raise ValueError(f"{name} must be one of {known}, got {given!r}.")
-    wanted = {n_classes or 1}
-    if n_classes == 2 and ensemble.leaf_output == "logits":
-        wanted.add(1)
-    if n_outputs not in wanted:
-        raise ValueError(
-            f"leaf_value must have {max(wanted)} output(s), got {n_outputs}."
-        )
-    check_class_weights(ensemble.class_weights, n_classes, (1, 2))
-    limit = ensemble.max_deciders
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise ValueError(f"max_deciders must be at least 1, got {limit!r}.")

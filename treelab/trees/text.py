@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from math import inf, isnan
 from typing import ClassVar
@@ -42,12 +43,6 @@ from treelab.trees.words import (
 )
 
 # Weighted sums of columns in words: oblique splits and linear leaves.
-
-
-def weighted_sum(tree: Tree, node: int, sign: str, most=None, length=None) -> str:
-    """Return an oblique split as "0.61·age − 0.42·bmi ≤ 1.3"."""
-    terms = combination(tree.features, _weights(tree, node), most, length)
-    return f"{terms} {sign} {bound_text(tree, node)}"
 
 
 def _weights(tree: Tree, node: int) -> np.ndarray:
@@ -162,7 +157,7 @@ def has_scores(feature) -> bool:
 # Conditions on columns: of one split, or of all splits on a decision path.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _ColumnCondition(ABC):
     """What passes of one column."""
 
@@ -199,7 +194,7 @@ class _ColumnCondition(ABC):
         """Return in words which of the values that are known pass."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NumberCondition(_ColumnCondition):
     """An interval of a number column: above ``low``, at most ``high``.
 
@@ -262,7 +257,7 @@ class NumberCondition(_ColumnCondition):
         return ", ".join(bounds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CategoryCondition(_ColumnCondition):
     """The categories of a column that pass; ``new`` ones no training row held."""
 
@@ -330,7 +325,7 @@ class CategoryCondition(_ColumnCondition):
         return f"{name} {'not ' if no else ''}in {{{', '.join(shown)}}}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ObliqueCondition:
     """One side of an oblique split."""
 
@@ -345,16 +340,25 @@ class ObliqueCondition:
         return (self.tree.margin(X)[:, self.node] >= 0) == self.left
 
     def text(self, mention_missing: bool, most=None, length=None) -> str:
-        """Return the condition in words."""
-        sign = "≤" if self.left else ">"
-        return weighted_sum(self.tree, self.node, sign, most, length)
+        """Return the condition in words, as "0.61·age − 0.42·bmi ≤ 1.3"."""
+        weights = _weights(self.tree, self.node)
+        return f"{combination(self.tree.features, weights, most, length)} {self.bound}"
+
+    @property
+    def bound(self) -> str:
+        """What its sum is held against: "≤ 1.3"."""
+        return f"{'≤' if self.left else '>'} {bound_text(self.tree, self.node)}"
 
 
 Condition = NumberCondition | CategoryCondition | ObliqueCondition
 
 
 def split_condition(tree: Tree, node: int, left: bool = True) -> Condition:
-    """Return the condition under which a split sends a row left, or right."""
+    """Return the condition under which a split sends a row left, or right.
+
+    ValueError if the node is no split.
+    """
+    check_split(tree, node)
     (condition,) = narrowed({}, tree, node, left).values()
     return condition
 
@@ -448,7 +452,6 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
     oblique split, are listed, and ``length`` letters of a name; None: all. ValueError
     if the node is no split.
     """
-    check_split(tree, node)
     condition = split_condition(tree, node)
     if isinstance(condition, ObliqueCondition):
         return condition.text(False, most, length)
@@ -463,7 +466,6 @@ def left_categories(tree: Tree, node: int) -> tuple[str, ...]:
 
     ValueError at any other node.
     """
-    check_split(tree, node)
     condition = split_condition(tree, node)
     if not isinstance(condition, CategoryCondition):
         raise ValueError(f"Node {node} does not split a column of categories.")
@@ -613,12 +615,9 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
     Such as "petal width ≤ 0.8 cm? Yes: it is 0.2 cm." and, last, the prediction;
     ``most`` as in ``split_text``.
     """
-    nodes = tree.path(row)
-    matrix = read_features(tree, row)
-    sentences = []
-    for node, below in pairwise(nodes):
-        side = "Yes" if below == tree.left[node] else "No"
-        value = row_value_text(tree, node, matrix, row)
+    nodes, sentences = tree.path(row), []
+    for node, value in zip(nodes, path_values(tree, row)):
+        side = "Yes" if tree.left[node] in nodes else "No"
         condition = split_text(tree, node, most=most)
         sentences.append(f"{condition}? {side}: it is {value}.")
     last = nodes[-1]
@@ -630,30 +629,15 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
     return sentences
 
 
-def row_value_text(tree: Tree, node: int, matrix: np.ndarray, row) -> str:
-    """Return the value of one row that a split tests: "0.2 cm", "Sales", "missing".
-
-    ``matrix`` is the row as ``read_features`` returns it.
-    """
-    j = tree.feature[node]
-    if j == OBLIQUE:
-        return _sum_text(tree, node, matrix)
-    feature = tree.features[j]
-    x = float(matrix[0, j])
-    if feature.is_date and not np.isnan(x):
-        return moment_text(x)
-    if feature.kind == "number":
-        threshold = float(tree.threshold[node])
-        text = value_text(x, threshold, parse(shown_threshold(tree, node)))
-        return text if np.isnan(x) else with_unit(text, feature.unit)
-    return cell_text(feature, as_table(tree.features, row)[feature.column].iloc[0])
-
-
-def _sum_text(tree: Tree, node: int, matrix: np.ndarray) -> str:
-    """Return what an oblique split adds up of the one row of a feature matrix."""
-    total = float(weighted_sums(tree, matrix, np.array([node]))[0, 0])
-    threshold = float(tree.threshold[node])
-    return value_text(total, threshold, parse(bound_text(tree, node)))
+def path_values(tree: Tree, row) -> list[str]:
+    """Return what each split on a row's path tests: "0.2 cm", "Sales", "missing"."""
+    table = as_table(tree.features, row)
+    return [
+        value_within(
+            tree, split_condition(tree, node, below == tree.left[node]), row, table
+        )
+        for node, below in pairwise(tree.path(row))
+    ]
 
 
 def check_split(tree: Tree, node: int) -> None:
@@ -682,33 +666,22 @@ def conditions_text(
     tree: Tree, conditions: Iterable[Condition], most: int | None = None
 ) -> str:
     """Return conditions of a tree as one text; see ``rule_text``."""
-    own = list(conditions)
-    texts = [condition_text(tree, each, most) for each in own[:MOST_CONDITIONS]]
-    return _joined(texts, len(own))
+    return _joined(list(conditions), lambda each: condition_text(tree, each, most))
 
 
-def _joined(texts: list[str], n_conditions: int) -> str:
-    """Return the texts of a path's first conditions as one."""
-    texts = list(filter(None, texts))
-    if n_conditions > MOST_CONDITIONS:
-        texts.append(f"{n_conditions - MOST_CONDITIONS:,} more conditions")
+def _joined(conditions: list[Condition], write: Callable[[Condition], str]) -> str:
+    """Return the conditions of a path as one text."""
+    texts = list(filter(None, map(write, conditions[:MOST_CONDITIONS])))
+    if len(conditions) > MOST_CONDITIONS:
+        texts.append(f"{len(conditions) - MOST_CONDITIONS:,} more conditions")
     return " and ".join(texts) or "every row"
 
 
 def leaf_rules(tree: Tree, most: int | None = None) -> dict[int, str]:
-    """Return the rule of each leaf, by its number; ``most`` as in ``split_text``.
-
-    What leaves have in common is written once, so that deep trees take no longer.
-    """
-    known: dict[int, tuple[Condition, str]] = {}  # by id, so the conditions must stay
-    rules = {}
-    for leaf, own in leaf_conditions(tree):
-        for each in own[:MOST_CONDITIONS]:
-            if id(each) not in known:
-                known[id(each)] = each, condition_text(tree, each, most)
-        texts = [known[id(each)][1] for each in own[:MOST_CONDITIONS]]
-        rules[leaf] = _joined(texts, len(own))
-    return rules
+    """Return the rule of each leaf, by its number; ``most`` as in ``split_text``."""
+    # What leaves have in common is written once, so that deep trees take no longer.
+    write = cache(lambda each: condition_text(tree, each, most))
+    return {leaf: _joined(own, write) for leaf, own in leaf_conditions(tree)}
 
 
 def condition_text(tree: Tree, condition: Condition, most: int | None = None) -> str:
@@ -816,8 +789,7 @@ def fact_text(tree: Tree, condition: Condition, value: str) -> str:
     """
     if isinstance(condition, ObliqueCondition):
         name = f"the weighted sum of {sum_name(tree, condition.node)}"
-        bound = f"{'≤' if condition.left else '>'} {bound_text(tree, condition.node)}"
-        return f"{name} is {value} ({bound})"
+        return f"{name} is {value} ({condition.bound})"
     bound = condition.bound if isinstance(condition, NumberCondition) else ""
     shown = f" ({bound})" if bound and value != "missing" else ""
     return f"{clean(condition.column)} is {value}{shown}"
@@ -841,7 +813,10 @@ def value_within(
     ``table`` is what ``as_table`` makes of the row, where that is known.
     """
     if isinstance(condition, ObliqueCondition):
-        return _sum_text(tree, condition.node, read_features(tree, row))
+        node, matrix = condition.node, read_features(tree, row)
+        total = float(weighted_sums(tree, matrix, np.array([node]))[0, 0])
+        threshold = float(tree.threshold[node])
+        return value_text(total, threshold, parse(bound_text(tree, node)))
     table = as_table(tree.features, row) if table is None else table
     cell = table[condition.column].iloc[0]
     feature = condition.feature

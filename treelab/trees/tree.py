@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -69,6 +69,8 @@ def most_probable(
 class Arrays(Stored):
     """Base of a frozen dataclass of features, read-only arrays and plain settings."""
 
+    features: tuple[Feature, ...]
+    classes: tuple | None
     array_types: ClassVar[dict[str, type]]
     has_predictor: ClassVar[bool] = False  # on top of the trees, as a path may have
 
@@ -90,6 +92,28 @@ class Arrays(Stored):
             array = getattr(self, name)
             if array is not None:
                 put(self, name, frozen(exact_copy(name, array, dtype)))
+        for is_wrong, sentence in self._faults():
+            if is_wrong:
+                raise ValueError(sentence)
+
+    def _faults(self) -> Iterator[tuple[Any, str]]:
+        """Yield whether something is wrong, and what; what follows relies on it."""
+        raise NotImplementedError
+
+    @property
+    def task(self) -> str:
+        """Return "binary", "multiclass" or "regression"."""
+        return task_of(self.classes)
+
+    @property
+    def read(self) -> np.ndarray:
+        """Indices of the features that predictions read, ascending."""
+        raise NotImplementedError
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the user's table that predictions read."""
+        return tuple(dict.fromkeys(self.features[j].column for j in self.read))
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -200,7 +224,7 @@ def goes_left(tree: "Tree", matrix: np.ndarray, node: np.ndarray, rows: np.ndarr
     left[axis] = _axis_left(tree, matrix, node[axis], rows[axis])
     node, rows = node[oblique], rows[oblique]
     total = np.zeros(len(node))
-    assert tree.weights is not None  # as `check_tree` holds for an oblique split
+    assert tree.weights is not None  # as of every tree with an oblique split
     _add_terms(total, tree, matrix, tree.weights, node, rows)
     left[oblique] = total <= tree.threshold[node]
     return left
@@ -335,29 +359,6 @@ def rows_through(
 
 
 LEAF_OUTPUTS = ("logits", "probabilities")
-PER_NODE = (
-    *("left", "right", "feature", "threshold", "missing_left", "n_rows", "impurity"),
-    *("value", "class_counts", "weights", "leaf_weights", "leaf_bias", "activity"),
-    *("between", "missing_rows", "decision", "weight", "interval"),
-)
-
-
-def check_tree(tree: "Tree") -> None:
-    """Raise ValueError unless the arrays of ``tree`` are one tree with root 0."""
-    n = len(tree.left)
-    if n == 0:
-        raise ValueError("A tree needs at least one node, its root.")
-    _check_shapes(tree, n)
-    _check_children(tree, n)
-    _check_splits(tree)
-    _check_values(tree)
-    if tree.classes is None and tree.value.shape[1] != max(1, len(tree.outputs)):
-        raise ValueError(
-            f"A regression tree has one number at each node, or one for each of its "
-            f"outputs, but value has {tree.value.shape[1]} columns for "
-            f"{len(tree.outputs)} outputs. For classes, pass their labels."
-        )
-    _check_outputs(tree)
 
 
 def check_single(tree) -> None:
@@ -369,138 +370,123 @@ def check_single(tree) -> None:
         )
 
 
-def _check_outputs(tree: "Tree") -> None:
-    """Several outputs are numbers of different names; quantiles never cross."""
-    if not tree.outputs:
-        return
-    if tree.classes is not None or len({*tree.outputs}) < max(2, len(tree.outputs)):
-        raise ValueError(
-            f"outputs must name two numbers or more, got {tree.outputs!r}."
-        )
-    if tree.leaf_weights is not None or tree.interval is not None:
-        raise ValueError(
-            "A tree of several outputs has constant leaves, and no interval."
-        )
-    if tree.levels and (np.diff(tree.value, axis=1) < 0).any():
-        raise ValueError("Quantiles of a node must not fall as their levels rise.")
+def faults(tree: "Tree") -> Iterator[tuple[Any, str]]:
+    """Yield whether something is wrong with a tree, and what; later ones rely on it."""
+    n, n_features = len(tree.left), len(tree.features)
+    n_classes, is_classifier = len(tree.classes or ()), tree.classes is not None
+    yield n == 0, "A tree needs at least one node, its root."
 
-
-def _check_shapes(tree: "Tree", n: int) -> None:
-    """Check that every array has one row a node, and the columns that it needs."""
-    n_features = len(tree.features)
+    # Every array has one row a node, and the columns that it needs.
     n_outputs = tree.value.shape[1] if tree.value.ndim == 2 else -1
-    n_classes = 0 if tree.classes is None else len(tree.classes)
     columns = {"value": n_classes or n_outputs, "class_counts": n_classes}
     columns |= {"weights": n_features, "leaf_weights": n_features}
     columns |= {"leaf_bias": n_outputs, "between": 2, "interval": 2}
     for name in PER_NODE:
         array = getattr(tree, name)
-        if array is None:
-            continue
         wanted = (n, columns[name]) if name in columns else (n,)
-        if array.shape != wanted:
-            raise ValueError(
-                f"{name} must have the shape {wanted}, got {array.shape}: "
-                f"the tree has {n} nodes."
-            )
+        if array is not None and array.shape != wanted:
+            is_shape = f"must have the shape {wanted}, got {array.shape}"
+            yield True, f"{name} {is_shape}: the tree has {n} nodes."
 
-
-def _check_children(tree: "Tree", n: int) -> None:
-    """Every node but the root is the child of one node, and the root reaches all."""
-    left, right = tree.left, tree.right
-    split = left >= 0
-    if ((right >= 0) != split).any():
-        node = int(((right >= 0) != split).argmax())
-        raise ValueError(f"Node {node} has one child; a split has two, a leaf none.")
-    children = np.concatenate([left[split], right[split]])
-    if (children >= n).any() or (children == 0).any():
-        raise ValueError(f"Children must be nodes 1 to {n - 1}; some are not.")
-    if len(np.unique(children)) != len(children) or len(children) != n - 1:
-        raise ValueError(
-            "Every node but the root must be the child of exactly one node."
-        )
+    # Every node but the root is the child of one node, and the root reaches all.
+    left, right, split = tree.left, tree.right, tree.left >= 0
+    single = (right >= 0) != split
+    where = f"Node {single.argmax()}"
+    yield single.any(), f"{where} has one child; a split has two, a leaf none."
+    children = np.sort(np.concatenate([left[split], right[split]]))
+    yield (
+        not np.array_equal(children, np.arange(1, n)),
+        f"Each of nodes 1 to {n - 1} must be the child of exactly one.",
+    )
     reached, here = 1, np.array([0])
     while len(here := here[split[here]]):
         here = np.concatenate([left[here], right[here]])
         reached += len(here)
-    if reached != n:
-        raise ValueError(
-            f"{n - reached} nodes cannot be reached from the root: they form a circle."
-        )
+    lost = f"{n - reached} nodes cannot be reached from the root"
+    yield reached != n, f"{lost}: they form a circle."
 
+    # Every split tests a known feature or a weighted sum, against a threshold.
+    oblique, tests = tree.feature == OBLIQUE, tree.feature[split]
+    yield (
+        (tree.feature[~split] != LEAF).any(),
+        "A leaf tests nothing: its feature must be -1.",
+    )
+    odd = tests[((tests < AXIS) & (tests != OBLIQUE)) | (tests >= n_features)]
+    yield (
+        len(odd) > 0,
+        f"Splits must test a feature from 0 to {n_features - 1} (or be oblique, -2), "
+        f"got {[*odd, None][0]}.",
+    )
+    unknown = split & np.isnan(tree.threshold)
+    where = f"Node {unknown.argmax()}"
+    yield unknown.any(), f"{where} is a split, but its threshold is NaN."
+    if tree.weights is None:
+        yield oblique.any(), "An oblique split (feature -2) needs weights."
+    else:
+        is_finite = np.isfinite(tree.weights[oblique]).all()
+        yield not is_finite, "The weights of oblique splits must be finite numbers."
 
-def _check_splits(tree: "Tree") -> None:
-    """Every split tests a known feature or a weighted sum, against a threshold."""
-    split = tree.left >= 0
-    feature = tree.feature
-    if (feature[~split] != LEAF).any():
-        raise ValueError("A leaf tests nothing: its feature must be -1.")
-    tests = feature[split]
-    wrong = ((tests < AXIS) & (tests != OBLIQUE)) | (tests >= len(tree.features))
-    if wrong.any():
-        raise ValueError(
-            f"Splits must test a feature from 0 to {len(tree.features) - 1} "
-            f"(or be oblique, -2), got {int(tests[wrong][0])}."
-        )
-    if np.isnan(tree.threshold[split]).any():
-        node = int(np.flatnonzero(split & np.isnan(tree.threshold))[0])
-        raise ValueError(f"Node {node} is a split, but its threshold is NaN.")
-    oblique = feature == OBLIQUE
-    if oblique.any():
-        if tree.weights is None:
-            raise ValueError("An oblique split (feature -2) needs weights.")
-        if not np.isfinite(tree.weights[oblique]).all():
-            raise ValueError("The weights of oblique splits must be finite numbers.")
-    if (tree.leaf_weights is None) != (tree.leaf_bias is None):
-        raise ValueError("Linear leaves need both leaf_weights and leaf_bias.")
-    if tree.leaf_weights is not None and tree.classes is not None:
-        raise ValueError("Linear leaves are for regression; this tree has classes.")
-
-
-def _check_values(tree: "Tree") -> None:
-    """Every node predicts numbers, or probabilities, and counts rows."""
+    # Every node predicts numbers, or probabilities, and counts rows.
     check_predictions("value", tree.value, proba=False)
-    if tree.classes is not None and not _are_probabilities(tree.value):
-        raise ValueError("value must hold class probabilities, from 0 to 1.")
-    if tree.leaf_bias is not None and tree.leaf_weights is not None:
-        check_predictions("leaf_bias", tree.leaf_bias, proba=False)
-        if not np.isfinite(tree.leaf_weights).all():
-            raise ValueError("leaf_weights must hold finite numbers.")
+    yield (
+        is_classifier and not _are_probabilities(tree.value),
+        "value must hold class probabilities, from 0 to 1.",
+    )
+    linear, bias = tree.leaf_weights, tree.leaf_bias
+    is_half = (linear is None) != (bias is None)
+    yield is_half, "Linear leaves need both leaf_weights and leaf_bias."
+    if linear is not None and bias is not None:
+        yield is_classifier, "Linear leaves are for regression; this tree has classes."
+        check_predictions("leaf_bias", bias, proba=False)
+        yield not np.isfinite(linear).all(), "leaf_weights must hold finite numbers."
     for name in ("n_rows", "class_counts", "missing_rows", "weight"):
-        counts = getattr(tree, name)
-        if counts is not None and not (counts >= 0).all():
-            raise ValueError(f"{name} counts rows, so it cannot be negative.")
-    _check_decisions(tree)
-    _check_interval(tree)
-    if tree.activity is not None and not (tree.activity >= 0).all():
-        raise ValueError("activity must be at least 0 at each node.")
-
-
-def _check_interval(tree: "Tree") -> None:
-    """An interval belongs to a number, and says how many rows it holds."""
-    if (tree.interval is None) != (tree.interval_level is None):
-        raise ValueError("interval and interval_level go together.")
-    if tree.interval is None or tree.interval_level is None:
-        return
-    if tree.classes is not None:
-        raise ValueError("An interval is of numbers; this tree predicts classes.")
-    if not 0 < tree.interval_level < 1:
-        raise ValueError(
-            f"interval_level must lie between 0 and 1, got {tree.interval_level!r}."
-        )
-    if not (tree.interval[:, 0] <= tree.interval[:, 1]).all():
-        raise ValueError("The lower end of an interval must not be above its upper.")
-
-
-def _check_decisions(tree: "Tree") -> None:
-    """Every node predicts one of the classes, by weights that make sense."""
-    n_classes = len(tree.classes or ())
+        own = getattr(tree, name)
+        is_negative = own is not None and not (own >= 0).all()
+        yield is_negative, f"{name} counts rows, so it cannot be negative."
+    is_bound = tree.activity is None or (tree.activity >= 0).all()
+    yield not is_bound, "activity must be at least 0 at each node."
     chosen = tree.decision
-    if chosen is not None and not ((chosen >= 0) & (chosen < n_classes)).all():
-        raise ValueError(f"decision must hold places of the {n_classes} classes.")
+    yield (
+        chosen is not None and not ((chosen >= 0) & (chosen < n_classes)).all(),
+        f"decision must hold places of the {n_classes} classes.",
+    )
     check_class_weights(tree.class_weights, n_classes)
-    if tree.shrinkage is not None and not tree.shrinkage >= 0:
-        raise ValueError(f"shrinkage must be at least 0, got {tree.shrinkage!r}.")
+    yield (
+        tree.shrinkage is not None and not tree.shrinkage >= 0,
+        f"shrinkage must be at least 0, got {tree.shrinkage!r}.",
+    )
+
+    # An interval belongs to a number, and says how many rows it holds.
+    ends, level = tree.interval, tree.interval_level
+    yield (ends is None) != (level is None), "interval and interval_level go together."
+    if ends is not None and level is not None:
+        yield is_classifier, "An interval is of numbers; this tree predicts classes."
+        yield (
+            not 0 < level < 1,
+            f"interval_level must lie between 0 and 1, got {level!r}.",
+        )
+        is_crossed = not (ends[:, 0] <= ends[:, 1]).all()
+        yield is_crossed, "The lower end of an interval must not be above its upper."
+
+    # Several outputs are numbers of different names; quantiles never cross.
+    outputs = tree.outputs
+    yield (
+        not is_classifier and n_outputs != max(1, len(outputs)),
+        "A regression tree has one number at each node, or one for each of its "
+        f"outputs, but value has {n_outputs} columns for {len(outputs)} outputs. For "
+        "classes, pass their labels.",
+    )
+    if outputs:
+        yield (
+            is_classifier or len({*outputs}) < max(2, len(outputs)),
+            f"outputs must name two numbers or more, got {outputs!r}.",
+        )
+        yield (
+            linear is not None or ends is not None,
+            "A tree of several outputs has constant leaves, and no interval.",
+        )
+        falls = tree.levels and (np.diff(tree.value, axis=1) < 0).any()
+        yield falls, "Quantiles of a node must not fall as their levels rise."
 
 
 def check_class_weights(
@@ -909,9 +895,11 @@ class Tree(Arrays):
     }
 
     def __post_init__(self):
-        super().__post_init__()
         object.__setattr__(self, "outputs", tuple(map(str, self.outputs)))
-        check_tree(self)
+        super().__post_init__()
+
+    def _faults(self) -> Iterator[tuple[Any, str]]:
+        return faults(self)
 
     @classmethod
     def complete(
@@ -1042,11 +1030,6 @@ class Tree(Arrays):
         return int(self.level.max())
 
     @property
-    def task(self) -> str:
-        """Return "binary", "multiclass" or "regression"."""
-        return task_of(self.classes)
-
-    @property
     def levels(self) -> tuple[float, ...]:
         """Levels of the quantiles that it predicts together; () for anything else."""
         return () if self.loss is None or not self.outputs else self.loss.levels
@@ -1129,10 +1112,9 @@ class Tree(Arrays):
         return frozen(chosen.astype(np.int64))
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the user's table that splits and linear leaves read."""
-        used = used_features(self, leaves=True)
-        return tuple(dict.fromkeys(self.features[j].column for j in used))
+    def read(self) -> np.ndarray:
+        """Indices of the features that splits and linear leaves read, ascending."""
+        return used_features(self, leaves=True)
 
     @cached_property
     def missing_columns(self) -> frozenset[str]:
@@ -1285,3 +1267,6 @@ class Tree(Arrays):
         ends = np.round((center + off) * factor) / factor
         is_positive = self.loss is not None and self.loss.is_positive
         return np.maximum(ends, 0.0) if is_positive else ends
+
+
+PER_NODE = tuple(name for name in Tree.array_types if name != "class_weights")

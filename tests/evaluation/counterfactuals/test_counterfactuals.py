@@ -95,7 +95,7 @@ def test_no_random_row_is_nearer_than_a_linear_programs(seed):
     for column in known:
         moves = rng.random(len(rows)) < 0.6
         rows[column] += moves * rng.normal(0, 1.5, len(rows))
-        ends = [*changes.known.distinct(column)[[0, -1]], changes.value(column)]
+        ends = [*changes.known.distinct[column][[0, -1]], changes.value(column)]
         rows[column] = rows[column].clip(min(ends), max(ends))  # none is invented
         for own in found:
             assert min(ends) - 1e-9 <= own.row[column].iloc[0] <= max(ends) + 1e-9

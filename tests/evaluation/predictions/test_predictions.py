@@ -84,6 +84,15 @@ def test_a_table_with_the_target_is_scored():
     assert new_scores(TREE, FRAME.drop(columns="kind"), X) == ({}, "")
 
 
+def test_a_target_is_not_scored_on_those_of_its_cells_that_show_numbers():
+    X = pd.DataFrame({"x": np.arange(12.0)})
+    tree = CartRegressor(tune=False).fit(X, X["x"]).tree_
+    new = X.assign(**{tree.target: ["9,5", "10", "?"] * 4})
+    found, note = new_scores(tree, new, X)
+    assert not found
+    assert "holds '9,5', which is no number: nothing is scored" in note
+
+
 def test_a_target_that_the_loss_does_not_know_is_named_by_its_row_of_the_table():
     X = pd.DataFrame({"x": np.arange(12.0)})
     tree = CartRegressor(loss="poisson", tune=False).fit(X, X["x"]).tree_

@@ -147,8 +147,8 @@ def test_small_leaves_are_left_out_and_values_are_scored_by_r2():
         predicted = np.empty_like(y)
         for side, below in ((splits.left[root], left), (~splits.left[root], right)):
             parts = [side]
-            if below is not None:
-                at = splits.left[below[0]]
+            if below >= 0:
+                at = splits.left[below]
                 parts = [side & at, side & ~at]
             for part in parts:
                 predicted[part] = y[part].mean()

@@ -14,6 +14,5 @@ for name in (
     "treelab.learners.get.estimators",
     "treelab.learners.argmin.estimators",
     "treelab.learners.optimal.estimators",
-    "torch._dynamo",  # which a first optimizer loads, in a second or two
 ):
     import_module(name)

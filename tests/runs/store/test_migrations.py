@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from treelab.runs.store import migrations
+from treelab.runs.store import database
 from treelab.runs.store.database import StoreError, read_version, reading
 from treelab.runs.store.run_store import RunStore
 
@@ -64,40 +64,28 @@ def version(path) -> int:
 def test_a_store_of_version_1_opens_with_its_runs(old):
     (run,) = RunStore(old.parent).runs()
     assert (run.title, run.repeat_of) == ("mine", "")
-    assert version(old) == migrations.schema_version()
+    assert version(old) == len(database.STEPS)
 
 
 def test_missing_steps_run_once_and_in_order(old, monkeypatch):
-    done = []
-    first = migrations.schema_version()
-
-    def add_note(db):
-        done.append(2)
-        db.execute("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'none'")
-
-    def fill_note(db):
-        done.append(3)
-        db.execute("UPDATE runs SET note = title")
-
-    steps = (*migrations.STEPS, add_note)
-    monkeypatch.setattr(migrations, "STEPS", steps)
+    n_steps = len(database.STEPS)
+    add_note = "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'the run '"
+    fill_note = "UPDATE runs SET note = note || title"
+    steps = (*database.STEPS, add_note)
+    monkeypatch.setattr(database, "STEPS", steps)
     RunStore(old.parent)
-    monkeypatch.setattr(migrations, "STEPS", (*steps, fill_note))
+    monkeypatch.setattr(database, "STEPS", (*steps, fill_note))
     RunStore(old.parent)
     store = RunStore(old.parent)
-    assert done == [2, 3]
-    assert version(old) == first + 2
+    assert version(old) == n_steps + 2
     assert [run.title for run in store.runs()] == ["mine"]
     with reading(old) as db:
-        assert db.execute("SELECT note FROM runs").fetchone()[0] == "mine"
+        assert db.execute("SELECT note FROM runs").fetchone()[0] == "the run mine"
 
 
 def test_a_step_that_fails_changes_nothing(old, monkeypatch):
-    def break_down(db):
-        db.execute("ALTER TABLE runs ADD COLUMN note TEXT")
-        db.execute("UPDATE runs SET absent = 1")
-
-    monkeypatch.setattr(migrations, "STEPS", (break_down,))
+    break_down = "ALTER TABLE runs ADD COLUMN note TEXT; UPDATE runs SET absent = 1"
+    monkeypatch.setattr(database, "STEPS", (database.STEPS[0], break_down))
     with pytest.raises(StoreError, match="no such column"):
         RunStore(old.parent)
     assert version(old) == 1
@@ -106,7 +94,7 @@ def test_a_step_that_fails_changes_nothing(old, monkeypatch):
 
 
 def test_a_newer_store_is_refused(old, monkeypatch):
-    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, lambda db: None))
+    monkeypatch.setattr(database, "STEPS", (*database.STEPS, ""))
     RunStore(old.parent)
     monkeypatch.undo()
     with pytest.raises(ValueError, match="newer treelab"):

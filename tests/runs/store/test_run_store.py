@@ -13,8 +13,7 @@ from treelab.data.problem import Problem
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.database import StoreError, writing
-from treelab.runs.store.events import MOST_SNAPSHOTS
-from treelab.runs.store.run_store import RunStore
+from treelab.runs.store.run_store import MOST_SNAPSHOTS, RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
 from treelab.trees.cells import noted_form

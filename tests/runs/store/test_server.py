@@ -9,7 +9,7 @@ import pytest
 from tests.runs.conftest import problem_in
 from treelab.cli.main import main
 from treelab.runs.care.doctor import examine
-from treelab.runs.store import migrations, workers
+from treelab.runs.store import database, workers
 from treelab.runs.store.database import StoreError, read_version, reading, writing
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
@@ -69,15 +69,12 @@ def test_an_older_schema_is_migrated_and_a_newer_one_refused(
 ):
     store = RunStore(tmp_path)
     run_id = store.create("cart", {}, problem_in(store))
-
-    def add_note(db):
-        db.execute("ALTER TABLE runs ADD COLUMN note REAL NOT NULL DEFAULT 0.1")
-
+    add_note = "ALTER TABLE runs ADD COLUMN note REAL NOT NULL DEFAULT 0.1"
     with monkeypatch.context() as newer:
-        newer.setattr(migrations, "STEPS", (*migrations.STEPS, add_note))
+        newer.setattr(database, "STEPS", (*database.STEPS, add_note))
         assert RunStore(tmp_path).run(run_id).id == run_id
         with reading(store.database) as db:
-            assert read_version(db) == migrations.schema_version()
+            assert read_version(db) == len(database.STEPS)
             (row,) = db.execute("SELECT note FROM runs").fetchall()
             assert row["note"] == 0.1  # in double precision
     with pytest.raises(ValueError, match="newer treelab"):

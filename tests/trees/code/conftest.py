@@ -44,5 +44,10 @@ def jpmml():
         names = [field.getName() for field in model.getInputFields()]
         return model.evaluateAll(table[names], nan_as_missing=False)
 
+    with pytest.MonkeyPatch.context() as patch:
+        # Little is computed: to compile it well takes longer than all the rest.
+        options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        patch.setenv("JAVA_TOOL_OPTIONS", options)
+        Py4JBackend.ensureGateway()
     yield evaluate
     Py4JBackend.destroyGateway()

@@ -339,23 +339,12 @@ def read_cells(
     one_column: bool = False,
     known: Mapping[str, CellForm] = MappingProxyType({}),
 ) -> Cells:
-    """Split the text of a file into cells.
+    """Split the text of a file (UTF-8) into cells.
 
-    Parameters
-    ----------
-    text : bytes
-        UTF-8.
-    name : str
-        The file, in messages.
-    delimiter : str or None
-        One character; None finds it.
-    header : int or None
-        The line that names the columns, from 1; 0 if none does, None finds out.
-    one_column : bool, default=False
-        Whether a single column will do.
-    known : mapping of str to CellForm
-        Columns of another table that this one is read as: a line that names some of
-        them is the header.
+    ``delimiter`` is one character, ``header`` the line that names the columns, from 1,
+    or 0 if none does; None finds it. ``one_column``: whether a single column will do.
+    ``known`` are columns of another table that this one is read as: a line that names
+    some of them is the header.
 
     Raises
     ------

@@ -23,13 +23,7 @@ def check_bytes(n_bytes: int, name: str) -> None:
 def check_extent(n_rows: int, n_columns: int, name: str) -> None:
     """Raise TableError for a table with more cells than trees can be trained on.
 
-    Parameters
-    ----------
-    n_rows : int
-        How many there are, or were read so far.
-    n_columns : int
-    name : str
-        The file, in messages.
+    Rows are counted, or were read so far; ``name`` is the file's, in messages.
     """
     if n_columns > MOST_COLUMNS:
         raise TableError(

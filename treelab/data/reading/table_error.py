@@ -22,23 +22,11 @@ class ChoiceError(TableError):
 
 
 def pick_table(name: str, names: Sequence[str], sheet: str | None, what: str) -> str:
-    """Return which of a file's tables is read.
+    """Return which of a file's tables, at least one, is read.
 
-    Parameters
-    ----------
-    name : str
-        The file, in messages.
-    names : sequence of str
-        At least one.
-    sheet : str or None
-        The one that was chosen.
-    what : str
-        What a table is called in such a file: "sheet" or "table".
-
-    Raises
-    ------
-    ChoiceError
-        If none was chosen of several, or one that the file has not.
+    ``sheet`` is the one that was chosen, if any; ``what`` is what a table is called in
+    such a file: "sheet" or "table". ChoiceError if none was chosen of several, or one
+    that the file has not.
     """
     if sheet in names:
         return str(sheet)

@@ -31,7 +31,7 @@ from treelab.trees.cells import (
 from treelab.trees.dates import STYLES, find_style, read_dates
 from treelab.trees.words import counted
 
-NOT_NEEDED = "Such cells count as missing; no split of the model reads the column."
+NOT_NEEDED = "The whole column counts as missing; no split of the model reads it."
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 HEAD = 100  # cells by which it is guessed what a column holds
 
@@ -108,7 +108,6 @@ def read_column(
     ----------
     cells : Array of str, (n_rows,)
         Without spaces around them.
-    name : str
     place_of : callable
         Where in the file a row (from 0) stands, such as "line 7", for messages.
     delimiter : str
@@ -163,7 +162,9 @@ def read_column(
             if form.needed:
                 raise TableError(sentence)
             reading.notes.append(f"{sentence} {NOT_NEEDED}")
-            absent = absent | unread
+            # Nothing is scored on the rest: of 9,5 and 10 only the whole numbers.
+            values, absent = np.full(len(words), np.nan), absent | True
+            unread = absent
         reading.column = pd.Series(values[codes], name=name)
         endless = np.isnan(values) & ~absent
         if endless.any():
@@ -246,20 +247,10 @@ def find_form(
     marks: Marks,
     notes: list[str],
 ) -> CellForm:
-    """Return how the cells of a column are written.
+    """Return how the cells of a column are written; the words are its distinct ones.
 
-    Parameters
-    ----------
-    words : Array of str, (n_words,)
-        The distinct cells.
-    name : str
-        The column, for notes.
-    delimiter, decimal
-        As in ``read_column``.
-    marks : Marks
-        What a person says of missing values.
-    notes : list of str
-        Sentences on what was found are added to it.
+    ``marks`` are what a person says of missing values; sentences on what was found are
+    added to ``notes``. All else is as in ``read_column``.
     """
     words = with_hyphen(words)
     usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
@@ -425,17 +416,10 @@ def _bad_cells(
 
 
 def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
-    """Return what most of some words are: numbers in one form, or dates in one style.
+    """Return what most of some words are, by the first of them, which of them, and how.
 
-    The first words decide which form that is.
-
-    Returns
-    -------
-    what : {"number", "date"}
-    fits : bool array of shape (n_words,)
-        Which of the words are.
-    is_plain : bool
-        Whether they are numbers as Python writes them.
+    They are a "number" in one form, or a "date" in one style; which fit is (n_words,),
+    and last is whether they are numbers as Python writes them.
     """
     head = words[:HEAD]
     forms = [PLAIN]

@@ -37,10 +37,7 @@ def viewer_folder() -> Traversable:
 def viewer_script() -> str:
     """Return JavaScript that defines ``treelabViewer.mount(root, options)``.
 
-    Raises
-    ------
-    ValueError
-        If a module has an import or export of a form that cannot be joined.
+    ValueError if a module has an import or export of a form that cannot be joined.
     """
     folder = viewer_folder()
     names = json.loads((folder / "order.json").read_text("utf-8"))
@@ -55,10 +52,7 @@ def viewer_script() -> str:
 def joined(source: str, name: str) -> str:
     """Return a module's source as it stands among the others, without import, export.
 
-    Raises
-    ------
-    ValueError
-        If it has an import or export of another form, or would end a script element.
+    ValueError if it has one of another form, or would end a script element.
     """
     source = _EXPORT.sub("", _IMPORT.sub("", source))
     if re.search(r"^\s*(?:import|export)\b", source, re.MULTILINE):
@@ -87,19 +81,11 @@ _POLICY = (
 def viewer_page(
     payload: dict, *, text: str = "", captions: Iterable[str] = (), **options
 ) -> str:
-    """Return a whole HTML page with the tree of a payload.
+    """Return a whole HTML page with the tree of a payload, as of ``tree_payload``.
 
-    Parameters
-    ----------
-    payload : dict
-        As ``tree_payload`` returns it.
-    text : str, default=""
-        The tree as text, folded away below the picture; it can be read without a
-        script as well.
-    captions : iterable of str, default=()
-        Sentences below the title, such as a score and the rows it was measured on.
-    **options
-        As in ``view_settings``: direction, depth, ...
+    The tree as text is folded away below the picture; it can be read without a script
+    as well. Captions are sentences below the title, such as a score and the rows it was
+    measured on. Options are those of ``view_settings``.
     """
     # The title is the page's heading; saved pictures have it, too.
     options = {"controls": True, "height": 720, "heading": False} | options
@@ -122,19 +108,11 @@ def viewer_page(
 def document(
     title: str, body: str, trees: Mapping[str, dict], *, style: str = ""
 ) -> str:
-    """Return a whole HTML page that draws trees in some of its elements.
+    """Return a whole HTML page, so titled, that draws trees in some of its elements.
 
-    Parameters
-    ----------
-    title : str
-        Of the window.
-    body : str
-        HTML of the page's main part.
-    trees : mapping of str to dict
-        What the viewer draws, a payload with its view settings, by the id of the
-        element that it is drawn in.
-    style : str, default=""
-        CSS besides the page's own.
+    The body is HTML of the page's main part, ``style`` CSS besides the page's own.
+    Trees are what the viewer draws, payloads with their view settings, by the ids of
+    elements.
     """
     scripts = "\n".join(
         f'<script type="application/json" id="{name}-data">{script_json(data)}</script>'
@@ -172,10 +150,7 @@ for (const script of document.querySelectorAll('script[type="application/json"]'
 def script_json(data: dict) -> str:
     """Return JSON that cannot end the script element it stands in, whatever it holds.
 
-    Raises
-    ------
-    ValueError
-        If a number is infinite or missing, which JSON cannot hold.
+    ValueError if a number is infinite or missing, which JSON cannot hold.
     """
     # Within a script element only "<" can begin a tag or a comment.
     return to_json(data).replace("<", "\\u003c")

@@ -13,7 +13,7 @@ from treelab.figures.style import class_colors
 from treelab.trees.colors import OTHER, ValueScale, class_fractions
 from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature, as_table, feature_matrix
-from treelab.trees.leaf_codes import RowsAt
+from treelab.trees.leaf_codes import RowsAt, depth_first
 from treelab.trees.text import (
     CategoryCondition,
     bound_text,
@@ -23,9 +23,9 @@ from treelab.trees.text import (
     near_text,
     number_text,
     output_texts,
+    path_values,
     prediction_text,
     rare_apart,
-    row_value_text,
     score_numbers,
     shown_threshold,
     split_condition,
@@ -63,13 +63,9 @@ def keys(tree: Tree) -> list[str]:
     A node that stays where it is keeps its key while the tree around it changes.
     """
     found = [""] * tree.n_nodes
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
-        if tree.left[node] >= 0:
-            for side, child in (("0", tree.left[node]), ("1", tree.right[node])):
-                found[child] = found[node] + side
-                waiting.append(int(child))
+    for node in depth_first(tree)[1:].tolist():  # a parent's key is known before
+        parent = tree.parent[node]
+        found[node] = f"{found[parent]}{int(tree.right[parent] == node)}"
     return found
 
 
@@ -144,25 +140,12 @@ def number_bins(
     threshold: float | None,
     most: int = MOST_BINS,
 ) -> dict | None:
-    """Count numbers by bin and class.
+    """Count numbers, none missing, by bin and class code; None without a finite one.
 
-    Parameters
-    ----------
-    x : float array of shape (n_rows,)
-        Without missing values.
-    code : int array of shape (n_rows,)
-        Class of each row, below ``n_codes``.
-    threshold : float or None
-        Becomes an edge of a bar, unless it is infinite; a row on it counts as below.
-    most : int, default=24
-        Bars, at least 2.
-
-    Returns
-    -------
-    dict or None
-        ``edges`` (k + 1), ``counts`` (k lists of n_codes) and ``open``, whether the
-        first and the last bar hold what lies beyond their edges as well. Few
-        different values have a bar each. None where there is no finite number.
+    There are at most ``most`` bars. The threshold becomes an edge of one, unless it is
+    infinite; a row on it counts as below. Few different values have a bar each. Found
+    are ``edges`` (k + 1), ``counts`` (k lists of n_codes) and ``open``, whether the
+    first and the last bar hold what lies beyond their edges as well.
     """
     finite = np.isfinite(x)
     x, code = x[finite], code[finite]
@@ -186,23 +169,12 @@ def category_bars(
     code: np.ndarray,
     n_codes: int,
 ) -> dict | None:
-    """Count categories by class, those that go left first.
+    """Count categories by class code, those that go left first; None without rows.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of each category.
-    left : bool array of shape (n_categories,)
-        Whether it goes left.
-    category, code : int arrays of shape (n_rows,)
-        Category and class of each row.
-
-    Returns
-    -------
-    dict or None
-        ``categories`` (names of the bars), ``left`` (their sides) and ``counts``
-        (k lists of n_codes), the most frequent first on each side; of more than
-        ``MOST_CATEGORIES`` the rarer ones of each side together. None without rows.
+    Found are ``categories`` (names of the bars), ``left`` (their sides) and ``counts``
+    (k lists of n_codes), the most frequent first on each side; of more than
+    ``MOST_CATEGORIES`` the rarer ones of each side together. Of each category there are
+    its name, and whether it goes left; of each row its category and code, (n_rows,).
     """
     if not len(category):
         return None
@@ -339,22 +311,13 @@ class RowPath:
 def row_path(
     tree: Tree, row: pd.DataFrame, label: str, color: str = FIRST_PATH
 ) -> RowPath:
-    """Follow one row through a tree.
-
-    Parameters
-    ----------
-    label : str
-        What the row is called, such as "row 812".
-    color : str
-        As a RowPath's.
-    """
-    path, key, matrix = tree.path(row), keys(tree), read_features(tree, row)
-    values = {}
-    for node in path[:-1]:
+    """Follow one row, called by the label, through a tree; its path has the colour."""
+    path, key, values = tree.path(row), keys(tree), {}
+    for node, value in zip(path, path_values(tree, row)):
         name = "the sum"
         if tree.feature[node] != OBLIQUE:
             name = short(tree.features[tree.feature[node]].column, NAME_LENGTH)
-        values[key[node]] = f"{name} is {row_value_text(tree, node, matrix, row)}"
+        values[key[node]] = f"{name} is {value}"
     return RowPath(clean(label), color, [key[node] for node in path], values)
 
 
@@ -367,20 +330,11 @@ MOST_CLASSES = 8  # with a colour of their own; of more, the last stands for the
 def class_entries(
     tree: Tree, codes: np.ndarray, colors: Mapping | None
 ) -> tuple[list[dict], np.ndarray | None]:
-    """Return the viewer's legend, and each class's place in it.
+    """Return the viewer's legend, and each class's place in it, (n_classes,).
 
-    Parameters
-    ----------
-    codes : int array of shape (n_rows,)
-        Class of each row.
-    colors : mapping of label to hex colour, or None
-
-    Returns
-    -------
-    entries : list of dict
-        ``label`` and ``color``, the most frequent first; the rarest of more than
-        eight together, marked ``other``. Empty for regression.
-    fold : int array of shape (n_classes,) or None
+    The legend has ``label`` and ``color``, the most frequent first; the rarest of more
+    than eight together, marked ``other``. Empty, and None, for regression. ``codes``
+    (n_rows,) are the classes of some rows; colours are hex, by label.
     """
     if tree.classes is None:
         return [], None
@@ -436,19 +390,10 @@ CATEGORY_LENGTH = 30  # letters
 def sum_notes(trees, X) -> list[str]:
     """Return what one must know to add up the sums of some trees by hand.
 
-    Parameters
-    ----------
-    trees : sequence of Tree
-        All with the same features.
-    X : DataFrame or None
-        The rows that are shown; of missing values, only what one of them misses is
-        worth a word.
-
-    Returns
-    -------
-    list of str
-        "† counts by its category: sex Female 0.11, Male 0.31." and "In a sum, a missing
-        value counts as: age 38; bmi 24.1." Empty where sums need neither.
+    Such as "† counts by its category: sex Female 0.11, Male 0.31." and "In a sum, a
+    missing value counts as: age 38; bmi 24.1." Empty where sums need neither. All trees
+    have the same features. Of missing values, only what one of the rows that are shown
+    misses is worth a word.
     """
     features = trees[0].features
     read_by = [
@@ -503,19 +448,11 @@ def _listed(start: str, words: list[str]) -> list[str]:
 class TreeWriter:
     """One tree and the rows that are shown in it.
 
-    Parameters
-    ----------
-    rows : tuple of (X, y, weight)
-        Rows of the user's table, their labels or values of the target, and what each
-        counts; X is None: the tree has the numbers that were stored with it, weight
-        is None: all count alike.
-    fold : int array of shape (n_classes,) or None
-        Place in the viewer's legend of each class of the tree; None for regression.
-    target_edges : float array or None
-        Edges of the bars that count the target; None for classes.
-    columns : dict
-        Codes and names of category columns read so far; shared by the trees of one
-        picture.
+    Rows are (X, y, weight); X is None: the tree has the numbers that were stored with
+    it. ``fold`` (n_classes,) are the places in the viewer's legend of the classes of
+    the tree; ``target_edges`` those of the bars that count the target of a regression.
+    ``columns`` are codes and names of category columns read so far, shared by the trees
+    of one picture.
     """
 
     def __init__(self, tree: Tree, rows: tuple, fold, target_edges, columns: dict):
@@ -544,11 +481,8 @@ class TreeWriter:
     def nodes(self, most: int, wording: Wording = WORDINGS[0]) -> list[dict]:
         """Write the nodes, parents first, without the histograms of splits.
 
-        Parameters
-        ----------
-        most : int
-            Nodes to write; of a larger tree those that the most rows pass. Where a
-            split's children are left out, ``hidden`` counts what hangs below.
+        Of a tree of more than ``most`` those that the most rows pass. Where a split's
+        children are left out, ``hidden`` counts what hangs below.
         """
         is_written = self._is_written(most)
         shown = [int(n) for n in self.rows_at.nodes if is_written[n]]
@@ -772,14 +706,11 @@ def split_gain(tree: Tree, node: int) -> float | None:
     In units of the impurity: of the node, less that of its children weighted by their
     rows. None, too, where no row passes or impurities are not known.
     """
-    left, right, n_rows = tree.left[node], tree.right[node], int(tree.n_rows[node])
-    if left < 0 or n_rows == 0:
+    children = tree.left[node], tree.right[node]
+    if children[0] < 0 or tree.n_rows[node] == 0:
         return None
-    below = sum(
-        tree.mass[child] * tree.impurity[child]
-        for child in (left, right)
-        if tree.n_rows[child]
-    )
+    known = [child for child in children if tree.n_rows[child]]
+    below = sum(tree.mass[child] * tree.impurity[child] for child in known)
     return float(tree.impurity[node] - below / tree.mass[node])
 
 
@@ -904,33 +835,16 @@ def tree_payload(
 ) -> dict:
     """Return all that the viewer draws and that stays while nothing else is shown.
 
-    Parameters
-    ----------
-    trees : Tree or sequence of Tree
-        One tree, or one a frame, all of the same features and classes.
-    X : DataFrame of shape (n_rows, n_columns) or None, default=None
-        The rows that the picture counts, of the user's table. Without them the tree's
-        own counts are shown, and no histograms.
-    y : array-like of shape (n_rows,) or None, default=None
-        Their labels, or values of the target.
-    split : {"train", "valid", "test", "train+valid"}, default="train"
-        Which rows of the table these are.
-    colors : mapping of label to hex colour, or None, default=None
-        The most frequent class first; None: by frequency in ``y``.
-    frames : Frames or None, default=None
-        What each tree stands for, where there are several.
+    Plain values; ``json.dumps`` of it with ``view_settings`` is what the viewer reads.
+    Null values of nodes are left out.
 
-    Returns
-    -------
-    dict
-        Of plain values; ``json.dumps`` of it with ``view_settings`` is what the viewer
-        reads. Null values of nodes are left out.
-
-    Raises
-    ------
-    ValueError
-        If there is no tree, trees and frames differ in number, or ``X`` and ``y`` do
-        not fit the trees.
+    Several trees, one a frame, have the same features and classes, and ``frames`` say
+    what each stands for. The picture counts the rows of ``X`` with their labels, or
+    values of the target; without them the tree's own counts are shown, and no
+    histograms. ``split`` is which rows of the table these are, "train", "valid", "test"
+    or "train+valid"; colours are hex, by class, the most frequent first, by default by
+    frequency in ``y``. ValueError if there is no tree, trees and frames differ in
+    number, or ``X`` and ``y`` do not fit the trees.
     """
     shown = [trees] if isinstance(trees, Tree) else list(trees)
     n_frames = 1 if frames is None else len(frames.values)
@@ -994,28 +908,17 @@ def view_settings(
 ) -> dict:
     """Return what changes while the same trees are shown.
 
-    Parameters
-    ----------
-    paths : iterable of RowPath
-        At most two rows that are followed.
-    flow : dict or None
-        ``class``, the name of the class whose rows colour nodes and edges; None: they
-        are coloured by prediction.
-    select : dict or None
-        ``key`` and ``version``: a node that is selected from outside; the viewer
-        selects it once for each version.
-    scale : dict or None
-        As of ``value_scale``: that of several pictures whose colours compare, instead
-        of the payload's own.
-    frame : int or None
-        The frame that is shown first and that rows are followed in; None: the chosen
-        one.
-    marked : sequence of str or None
-        Keys of the splits that another tree beside this one does not have.
-    **options
-        direction, depth, height (pixels of the picture) or total (of everything),
-        live, controls, compact, heading (whether the title stands above the picture),
-        leaves_apart (whether leaves of one class are drawn one by one).
+    At most two rows are followed on their paths. ``flow`` has the ``class`` whose rows
+    colour nodes and edges, which else are coloured by prediction. ``select`` has
+    ``key`` and ``version`` of a node that is selected from outside; the viewer selects
+    it once for each version. The ``scale``, as of ``value_scale``, is that of several
+    pictures whose colours compare, instead of the payload's own. ``frame`` is shown
+    first and the one that rows are followed in, by default the chosen one. ``marked``
+    are the keys of the splits that another tree beside this one does not have.
+
+    Options: direction, depth, height (pixels of the picture) or total (of everything),
+    live, controls, compact, heading (whether the title stands above the picture),
+    leaves_apart (whether leaves of one class are drawn one by one).
     """
     settings = {
         "paths": [vars(path) for path in paths],
@@ -1091,16 +994,9 @@ def small_trees(
 ) -> dict:
     """Return a payload with all trees, each cut where few rows go.
 
-    Unlike ``tree_payload`` it has no frames: who draws it takes one of ``trees``.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-        At least one; all of the same features and classes.
-    split : {"train", "valid", "test", "train+valid"}, default="train"
-        Which rows the trees' own counts are of.
-    colors : mapping of label to hex colour, or None, default=None
-        As in ``tree_payload``.
+    They have the same features and classes, and there is one at least. Unlike
+    ``tree_payload``, whose ``split`` and colours these are, it has no frames: who draws
+    it takes one of ``trees``.
     """
     first = replace(trees[0], notes=())
     payload = tree_payload(first, split=split, colors=colors)

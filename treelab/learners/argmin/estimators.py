@@ -73,8 +73,7 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         restarts = [*zip(*(point.trees for point in training.points))]
         path, restart = chosen_path(exporter, restarts)
         if not path.has_predictor:  # the leaves predict
-            rows = data.frame, data.y, data.weight, data.groups
-            path = self._with_certainty(path, *rows)
+            path = self._with_certainty(path, data.rows)
         how = {"start": "random", "held_out": data.validation}
         self._retain(path, training, restart, exporter, **how)
 

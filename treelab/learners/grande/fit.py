@@ -18,7 +18,7 @@ from scipy.special import log_softmax
 
 from treelab.data.split import some_rows
 from treelab.learners.common.base import TrainingData, best_weight_power
-from treelab.learners.common.intervals import MOVED, quantile_of
+from treelab.learners.common.certainty import MOVED, quantile_of
 from treelab.learners.common.objective import RegressionObjective
 from treelab.learners.common.origin import (
     Origin,
@@ -38,6 +38,7 @@ from treelab.training.loop import (
     cosine_decay,
     train,
 )
+from treelab.training.optimizers import Adam
 from treelab.trees.constraints import Constraints, isotonic, node_boxes, output_of
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
@@ -145,7 +146,7 @@ def train_network(
         {"params": [own], "lr": scale * rate}
         for own, rate in zip(trained, settings.learning_rates)
     ]
-    optimizer = torch.optim.Adam(groups, fused=True)
+    optimizer = Adam(groups, fused=True)
     learning_rates = None
     if settings.cosine_decay:
         learning_rates = cosine_decay(optimizer, most_steps, warm_up=WARM_UP)

@@ -36,7 +36,6 @@ MOST_FILES = 1_000_000
 MOST_BYTES = 100 * 10**9
 RESERVE = 10**8  # bytes that stay free on the disk
 ENDED = "It was not finished when the backup was made."
-_BLOCK = 2**20
 
 
 def is_member(name: str) -> bool:
@@ -66,12 +65,8 @@ class Contents:
 def examine_backup(archive: ZipFile, folder: Path, refusal: str) -> Contents:
     """Read all of a backup, and compare it with what its database lists.
 
-    The database is unpacked into an empty folder meanwhile.
-
-    Raises
-    ------
-    ValueError
-        If its database is damaged: the refusal, and why.
+    The database is unpacked into an empty folder meanwhile. ValueError if its database
+    is damaged: the refusal, and why.
     """
     digest = {name: _digest(archive, name) for name in archive.namelist()}
     try:
@@ -104,14 +99,11 @@ def examine_backup(archive: ZipFile, folder: Path, refusal: str) -> Contents:
 
 def _digest(archive: ZipFile, name: str) -> str:
     """Return the SHA-256 of a file of a backup, "" where it cannot be unpacked."""
-    digest = hashlib.sha256()
     try:
         with archive.open(name) as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
     except UNREADABLE:
         return ""
-    return digest.hexdigest()
 
 
 def _listed(path: Path) -> tuple[list, list]:
@@ -149,23 +141,10 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Contents:
 
     The database is copied first, as it is at one moment; what runs write later is at
     most more than it knows. The copy is read and compared with what was stored, and
-    only then moved to its place, over an older one.
-
-    Parameters
-    ----------
-    home : Path
-    file : Path
-        Its name ends in .zip.
-    anyway : bool, default=False
-        Make it also where tables or models are damaged.
-
-    Raises
-    ------
-    OSError
-        If there is no run store, it cannot be read or is damaged, or the file cannot
-        be written.
-    ValueError
-        If the store is on a server, or the file's name does not end in .zip.
+    only then moved to its place, over an older one. OSError if there is no run store,
+    it cannot be read or is damaged, or the file cannot be written. ValueError if the
+    store is on a server, or the file's name does not end in .zip. With ``anyway`` it is
+    made also where tables or models are damaged.
     """
     if file.suffix.lower() != ".zip":
         raise ValueError(f"A backup's name ends in .zip, got {file.name!r}.")
@@ -258,24 +237,11 @@ def restore(
     Runs that were under way end as interrupted.
 
     The folder is there when all of it is: what is wrong with the backup leaves nothing.
-
-    Parameters
-    ----------
-    file : Path
-    home : Path
-        There is nothing of this name, or an empty folder.
-    most_bytes : int, default=100 GB
-        Of all files together.
-    anyway : bool, default=False
-        Restore what is whole of a backup whose tables or models are damaged.
-
-    Raises
-    ------
-    OSError
-        If the folder has files, or the disk has no room.
-    ValueError
-        If the store is on a server, or the file is no backup, is damaged, or holds
-        more than it may.
+    OSError if the folder has files, or the disk has no room. ValueError if the store is
+    on a server, or the file is no backup, is damaged, or holds more than it may. That
+    is made where there is nothing, or an empty folder, of all files together at most so
+    many bytes. With ``anyway`` what is whole is restored of a backup whose tables or
+    models are damaged.
     """
     check_is_file(home)
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
@@ -300,12 +266,15 @@ def restore(
                     "the rest."
                 )
             for entry in entries:
-                try:
-                    _extract(archive, entry, part / entry.filename)
+                path = part / entry.filename
+                make_private_folder(path.parent)
+                try:  # a plain file, with no more bytes than declared
+                    with archive.open(entry) as own, open_private(path, "xb") as out:
+                        shutil.copyfileobj(own, out)
                 except UNREADABLE:
                     if not anyway:
                         raise
-                    (part / entry.filename).unlink(missing_ok=True)
+                    path.unlink(missing_ok=True)
         n_runs = _settle(part)
         part.replace(home)
     except (*UNREADABLE, NotImplementedError) as error:
@@ -338,20 +307,6 @@ def check_entries(entries: Sequence[ZipInfo], most_bytes: int) -> None:
             f"{max(most_bytes, 0) / 1e9:,.1f} GB. Free some space, or allow more with "
             "--most-gb."
         )
-
-
-def _extract(archive: ZipFile, entry: ZipInfo, path: Path) -> None:
-    """Write one file of a backup as a plain file, with no more bytes than declared."""
-    make_private_folder(path.parent)
-    left = entry.file_size
-    with archive.open(entry) as source, open_private(path, "xb") as target:
-        while block := source.read(_BLOCK):
-            left -= len(block)
-            if left < 0:
-                raise BadZipFile(f"{entry.filename} is larger than it says")
-            target.write(block)
-    if left:
-        raise BadZipFile(f"{entry.filename} is smaller than it says")
 
 
 def _settle(home: Path) -> int:

@@ -313,24 +313,12 @@ def examine(
 ) -> list[Diagnosis]:
     """Examine a data folder, which may be in use.
 
-    Parameters
-    ----------
-    home : Path
-    repair : bool, default=False
-        Mend what is safe: remove leftovers, end dead runs, set rows right. Nothing that
-        holds a model or a table is removed, whatever else is wrong.
-    clean : bool, default=False
-        Delete the runs and tables beyond the limits of the environment; see
-        ``treelab.runs.care.retention``.
+    FileNotFoundError if there is no run store.
 
-    Returns
-    -------
-    list of Diagnosis
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no run store.
+    A repair mends what is safe: it removes leftovers, ends dead runs, sets rows right.
+    Nothing that holds a model or a table is removed, whatever else is wrong. To clean
+    is to delete the runs and tables beyond the limits of the environment; see
+    ``treelab.runs.care.retention``.
     """
     database = database_of(home)
     is_lost = not is_there(database) and not remains(home)

@@ -40,24 +40,10 @@ def clusters_problem(
 ) -> Problem:
     """Return the problem of a run that finds clusters.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    table_id, table_name : str
-    known : str or None, default=None
-        Column of labels, which no split sees; they become the run's target. None:
-        the clusters do, once they are found.
-    columns : sequence of str or None, default=None
-        Columns that may be used; None: all. Uninformative ones are left out.
-    kinds, units : mapping or pairs
-        As in ``Problem``.
-    seed : int, default=0
-        Random seed of the data split and of the training.
-
-    Raises
-    ------
-    ValueError
-        If the table allows no clusters, or the known labels are numbers.
+    ValueError if the table allows no clusters, or the known labels are numbers. The
+    ``known`` column has labels, which no split sees; they become the run's target.
+    None: the clusters do, once they are found. Of the columns that may be used (None:
+    all) uninformative ones are left out; all else is as in ``Problem``.
     """
     names = useful_columns(frame, COLUMN if known is None else known)
     if columns is not None:

@@ -1,6 +1,6 @@
 """A model made of a run's by hand, or another tree of its path, becomes a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,24 +29,20 @@ def save_derived(
     edits: str = "",
     path: SizePath | None = None,
     rashomon: RashomonSet | None = None,
+    is_same: Callable[[Run], bool] = lambda known: True,
 ) -> str:
     """Save a model made of a run's as a run of the same problem; return its id.
 
-    Parameters
-    ----------
-    title : str
-        Of the new run.
-    sentence : str
-        How it was made; with how the run's began, where that is known, it becomes its
-        provenance and a note, in the place of that of the run's model.
-    facts : mapping
-        Go into its summary, among them the run that it came from.
-    more : sequence of str
-        Notes beside the sentence.
-    edits, path, rashomon
-        The log of edits as JSON, the trees by size and those that score alike, where
-        the new run has them.
+    One of the same facts is that run already, if it ``is_same``.
+
+    The sentence says how it was made; with how the run's began, where that is known, it
+    becomes its provenance and a note, in the place of that of the run's model; there
+    may be ``more``. Facts go into its summary, among them the run that it came from.
+    The log of edits is JSON.
     """
+    for known in store.runs():
+        if facts.items() <= known.summary.items() and is_same(known):
+            return known.id
     if run.origin is not None:
         sentence += f" Of that run: {run.origin.headline}"
     split = run.problem.split(store.table(run.problem.table_id))
@@ -72,8 +68,8 @@ def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
     """Let a tree that was made of another one know its interval, if that knew one."""
     if not knows_interval(parent) or parent.outputs:
         return tree
-    from treelab.learners.common.folds import Rows  # loads scikit-learn
-    from treelab.learners.common.intervals import with_interval
+    from treelab.learners.common.certainty import with_interval  # loads scikit-learn
+    from treelab.learners.common.folds import Rows
 
     X, y, weight = split.rows(fitted_split(tree, split))
     if weight is not None:
@@ -88,18 +84,10 @@ def save_pruned(
 ) -> str:
     """Save a tree that was chosen by hand as a run that is done; return the run's id.
 
-    The same tree again is the same run, whatever its title is by now, and the tree
-    that was retained is the run that trained it.
-
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-        That which trained it, or one that was saved from that.
-    model : Tree or PruningPath
-        Of a trained path the whole, its chosen tree the one.
-    path : SizePath or None, default=None
-        The run's trees by size, where the tree is one of them.
+    The same tree again is the same run, whatever its title is by now, and the tree that
+    was retained is the run that trained it. The run is that one, or was saved from
+    that. Of a trained path the model is the whole, its chosen tree the one; the path
+    has the run's trees by size, where the tree is one of them.
     """
     run = _trained(store, run, model, path)
     trained = store.model(run.id)
@@ -111,9 +99,6 @@ def save_pruned(
     elif isinstance(trained, PruningPath):
         size += ", tree alone"
     chosen = {"pruned_from": run.id, "pruned_to": size}
-    for known in store.runs():
-        if chosen.items() <= known.summary.items():
-            return known.id
     sentence = (
         f"Chosen by hand on the pruning path of “{run.title}”, which has "
         f"{counted(run.summary['leaves'], 'leaf', 'leaves')}; test scores were shown "

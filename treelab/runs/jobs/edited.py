@@ -21,7 +21,7 @@ from treelab.learners.common.origin import (
     with_origin,
 )
 from treelab.runs.jobs.derived import save_derived, with_interval_as
-from treelab.runs.jobs.fit import Fitted, fitted_split, without_origin
+from treelab.runs.jobs.fit import Fitted, first_of, fitted_split, without_origin
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.events import Callback
@@ -39,12 +39,8 @@ def bench_of(
 ) -> Bench:
     """Return a run's tree, as it is shown, and the rows by which it is edited.
 
-    Edits are kept within ``constraints``, those of the run.
-
-    Raises
-    ------
-    ValueError
-        If the model is an ensemble.
+    Edits are kept within ``constraints``, those of the run. ValueError if the model is
+    an ensemble.
     """
     if isinstance(model, WeightedTrees):
         raise ValueError(
@@ -60,16 +56,10 @@ def bench_of(
 def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
     """Save an edited tree as a run that is done, a child of the first; return its id.
 
-    The same log again is the same run.
-
-    Raises
-    ------
-    ValueError
-        If the log does not fit the run's tree.
+    The same log again is the same run. ValueError if the log does not fit the run's
+    tree.
     """
     log = replace(log, run=run.id, training=None)
-    if (known := _same(store, run, log)) is not None:
-        return known
     model = store.model(run.id)
     split = run.problem.split(store.table(run.problem.table_id))
     bench = bench_of(model, split, run.constraints)
@@ -81,29 +71,19 @@ def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
         store,
         run,
         tree,
-        f"{run.short_title}, {_edits(log)}",
+        f"{run.short_title}, {counted(len(log.edits), 'edit')}",
         _by_hand(log, run),
         {"edited_from": run.id},
         more=_left_out(run, model, tree),
         edits=log.to_json(),
+        is_same=lambda known: store.plan(known.id, "edits") == log.to_json(),
     )
 
 
 def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     """Create the run that trains an edited tree on; return its id.
 
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-        Whose tree was edited.
-    log : EditLog
-        With what is to be trained.
-
-    Raises
-    ------
-    ValueError
-        If the log names no training, or does not fit the run's tree.
+    ValueError if the log names no training, or does not fit the run's tree.
     """
     if log.training is None:
         raise ValueError("The log says nothing of training; name a learner.")
@@ -123,7 +103,7 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
         settings = {"constraints": run.settings["constraints"]}
     how = "trained around" if below_path is None else "regrown below"
     where = "" if below_path is None else f" {place_words(below_path)},"
-    title = f"{TRAINERS[learner]}, {how}{where} {_edits(log)}"
+    title = f"{TRAINERS[learner]}, {how}{where} {counted(len(log.edits), 'edit')}"
     run_id = create_like(store, run, title, learner=learner, settings=settings)
     store.add_plan(run_id, "edits", replace(log, run=run.id).to_json())
     return run_id
@@ -132,18 +112,10 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
 def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Replay a run's log on its parent's tree and train what is free.
 
-    Raises
-    ------
-    ValueError
-        If the parent is gone, or the log does not fit it.
+    ValueError if the parent is gone, or the log does not fit it.
     """
     log = EditLog.from_json(store.plan(run.id, "edits") or "")
-    try:
-        parent = store.run(log.run)
-        model = store.model(parent.id)
-    except LookupError as error:
-        raise ValueError(f"The tree that was edited is gone. {error}") from error
-    split = run.problem.split(store.table(run.problem.table_id))
+    parent, model, split = first_of(store, run, log.run)
     bench = bench_of(model, split, parent.constraints)
     name = fitted_split(model, split)
     own = split.rows(name)[:2]
@@ -283,23 +255,10 @@ def _left_out(run: Run, model: Model, tree: Tree) -> list[str]:
     return notes
 
 
-def _same(store: RunStore, run: Run, log: EditLog) -> str | None:
-    """Return the run that has this very log already."""
-    for known in store.runs():
-        is_child = known.summary.get("edited_from") == run.id
-        if is_child and store.plan(known.id, "edits") == log.to_json():
-            return known.id
-    return None
-
-
-def _edits(log: EditLog) -> str:
-    """Count the edits of a log."""
-    return counted(len(log.edits), "edit")
-
-
 def _by_hand(log: EditLog, run: Run) -> str:
     """Say that a run's tree was edited, and what was known of test scores then."""
-    words, n_seen = f"Edited by hand ({_edits(log)}) from “{run.title}”.", log.seen_test
+    words = f"Edited by hand ({counted(len(log.edits), 'edit')}) from “{run.title}”."
+    n_seen = log.seen_test
     if n_seen is None:
         return words
     if n_seen >= len(log.edits):

@@ -72,10 +72,7 @@ def without_origin(tree: Tree, provenance: str) -> Tree:
 def fitted_split(model: Model, split: DataSplit) -> str:
     """Name the rows that a model was fitted to, by its count of them.
 
-    Returns
-    -------
-    str
-        ``JOINED`` where the validation rows trained as well, else "train".
+    They are ``JOINED`` where the validation rows trained as well, else "train".
     """
     if isinstance(model, WeightedTrees):
         n_rows = 0 if model.n_rows is None else int(model.n_rows[0, 0])
@@ -88,12 +85,9 @@ def fitted_split(model: Model, split: DataSplit) -> str:
 def model_size(model: Model) -> dict[str, int]:
     """Count the leaves, splits and levels of the trees by which a model is shown.
 
-    Returns
-    -------
-    dict
-        ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
-        leaves and splits are those of all its trees; ``strengths`` for a path, whose
-        tree is the chosen one, and ``predictors`` where one on top of it predicts.
+    Returns ``leaves``, ``splits`` and ``depth``; ``estimators`` for an ensemble, whose
+    leaves and splits are those of all its trees; ``strengths`` for a path, whose tree
+    is the chosen one, and ``predictors`` where one on top of it predicts.
     """
     if isinstance(model, WeightedTrees):
         return _ensemble_size(model)
@@ -140,21 +134,16 @@ def rashomon_set(
             f"weight {run.problem.weighting!r} to choose among them."
         )
     trees = [*others, *(() if path is None else path.trees)]
+    constraints, classes = run.constraints, own.classes or ()
     return gather(
         own,
         trees,
         (rows.X, rows.y),
         class_weights(own),
         path,
-        costs=trained_costs(run.constraints, own.classes or (), own.classes or ()),
-        keeps=keeps_constraints(run),
+        costs=trained_costs(constraints, classes, classes),
+        keeps=lambda tree: not violations(tree, constraints),
     )
-
-
-def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
-    """Return what says whether a tree keeps a run's constraints."""
-    constraints = run.constraints
-    return lambda tree: not violations(tree, constraints)
 
 
 def why_no_others(tree: Tree, constraints: Constraints) -> str:
@@ -188,21 +177,10 @@ class EventRecorder:
     Seconds are counted from when the recorder was made: what a learner does before its
     own clock starts, as growing first trees, counts as well.
 
-    Parameters
-    ----------
-    store : RunStore
-    run_id : str
-    should_abort : callable, optional
-        Called at each report; when it returns True, ``Interrupted`` is raised.
-    callbacks : sequence of callable
-        Called with each report, too; when one returns True, the training stops.
-
-    Attributes
-    ----------
-    checkpointer : Checkpointer or None
-        Of the training under way: what aborts it is raised once its state is saved.
-    stop_requested : bool
-        Whether the training was asked to stop.
+    Where ``should_abort`` returns True at a report, ``Interrupted`` is raised, once the
+    checkpointer of the training under way has saved its state. Callbacks get each
+    report, too; when one returns True, the training stops, as ``stop_requested`` then
+    says.
     """
 
     def __init__(
@@ -346,10 +324,7 @@ class Fitted:
 def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Split a run's table and fit the run's learner.
 
-    Raises
-    ------
-    ValueError
-        If the rows or the settings allow no training.
+    ValueError if the rows or the settings allow no training.
     """
     split = run.problem.split(store.table(run.problem.table_id))
     estimator = run_estimator(run)
@@ -387,6 +362,19 @@ def check_loss(loss: str, problem: Problem, split: DataSplit) -> None:
     y = pd.concat([split.rows(name).y for name in SPLITS])
     rows = (y.index + 1).to_numpy()
     Loss.named(loss).check_target(y.to_numpy(), repr(problem.target_name), rows)
+
+
+def first_of(store: RunStore, run: Run, first_id: str) -> tuple[Run, Any, DataSplit]:
+    """Return the run whose tree a run begins with, its model, and the rows of both.
+
+    ValueError if it is gone.
+    """
+    try:
+        first = store.run(first_id)
+        model = store.model(first_id)
+    except LookupError as error:
+        raise ValueError(f"The run of the first tree is gone. {error}") from error
+    return first, model, run.problem.split(store.table(run.problem.table_id))
 
 
 def fit_rows(

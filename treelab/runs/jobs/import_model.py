@@ -41,19 +41,9 @@ MUCH_BETTER = 0.2  # accuracy that another order of the classes must gain to be 
 def read_model(path: Path, classes: list | None = None, **unsaid) -> Model:
     """Read a model that may come from anyone: data or a treelab folder, never pickle.
 
-    Parameters
-    ----------
-    path : Path
-        A folder that a model was saved in, or a file as ``model_from_bytes`` reads.
-    classes, **unsaid
-        As ``model_from_bytes`` takes them.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    ValueError
-        If it is none of these, or an ensemble that a run cannot store.
+    OSError if it cannot be read. ValueError if it is none of these, or an ensemble that
+    a run cannot store. The path is of a folder that a model was saved in, or of a file;
+    all else is as in ``model_from_bytes``.
     """
     if path.is_dir():
         _refuse_unsaid(path.name, unsaid)
@@ -67,23 +57,11 @@ def model_from_bytes(
 ) -> Model:
     """Read a file that treelab, xgboost (JSON) or LightGBM (text) wrote.
 
-    Parameters
-    ----------
-    text : bytes
-    name : str
-        The file's name in error messages.
-    classes : list or None
-        Labels in the order of xgboost's or LightGBM's numbers; other models name their
-        own.
-    **unsaid
-        What a file of these two does not tell: ``missing`` (of xgboost),
-        ``iteration_range`` and ``categories``, as ``from_xgboost`` takes them. None
-        is not given.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these, or an ensemble that a run cannot store.
+    ValueError if it is none of these, or an ensemble that a run cannot store. Its name
+    stands in error messages. Classes are labels in the order of xgboost's or LightGBM's
+    numbers; other models name their own. What a file of these two does not tell is
+    ``missing`` (of xgboost), ``iteration_range`` and ``categories``, as
+    ``from_xgboost`` takes them; None is not given.
     """
     if len(text) > MOST_BYTES:
         raise ValueError(
@@ -133,10 +111,7 @@ def _refuse_unsaid(name: str, unsaid: dict) -> None:
 def read_categories(lines: Iterable[str]) -> dict[str, list[str]] | None:
     """Read lines such as "colour=red,green,blue"; None where there is none.
 
-    Raises
-    ------
-    ValueError
-        If a line is not of this form.
+    ValueError if a line is not of this form.
     """
     found = {}
     for line in lines:
@@ -161,15 +136,8 @@ def import_model(
 ) -> str:
     """Save a model as a run that is done, with its scores on a table; return its id.
 
-    Parameters
-    ----------
-    problem : Problem
-        The table, which must be in the store, and what the model predicts of it.
-
-    Raises
-    ------
-    ValueError
-        If the model does not fit the table.
+    ValueError if the model does not fit the table. The problem is of that table, which
+    must be in the store, and of what the model predicts.
     """
     frame = store.table(problem.table_id)
     model = _with_forms(_with_spaces(_as_run(model), frame), frame)

@@ -41,8 +41,8 @@ def check_memory(store: RunStore, run: Run) -> None:
     if needed > CERTAIN * free:
         classes = f", {n_classes:,} classes" if n_classes > 1 else ""
         raise MemoryError(
-            f"This training needs about {_gigabytes(needed)} of memory, and "
-            f"{_gigabytes(free)} are free: {n_rows:,} rows, "
+            f"This training needs about {needed / 1e9:,.1f} GB of memory, and "
+            f"{free / 1e9:,.1f} GB are free: {n_rows:,} rows, "
             f"{len(problem.columns):,} columns{classes}. {_advice(run.settings)}"
         )
 
@@ -52,18 +52,9 @@ def needed_bytes(
 ) -> float:
     """Estimate the memory that a training takes, in bytes.
 
-    Parameters
-    ----------
-    learner : str
-        Its key; one without an estimate of its own needs what its table takes.
-    settings : dict
-        All of its settings.
-    problem : Problem
-    n_rows : int
-        Rows of the table.
-    n_outputs : int, default=1
-        Classes where there are more than two: each leaf, and each row of a step's
-        batch, holds a number for each.
+    A learner without an estimate of its own needs what its table of so many rows takes.
+    The outputs are classes where there are more than two: each leaf, and each row of a
+    step's batch, holds a number for each.
     """
     n_columns = max(len(problem.columns), 1)
     table = FLOAT64 * TABLE_COPIES * n_rows * n_columns
@@ -179,8 +170,3 @@ def _advice(settings: dict) -> str:
     if not smaller:
         return "Try fewer rows or columns."
     return f"Try a smaller {' or '.join(smaller[:2])}, or fewer rows or columns."
-
-
-def _gigabytes(n_bytes: float) -> str:
-    """Write a size."""
-    return f"{n_bytes / 1e9:,.1f} GB"

@@ -3,20 +3,18 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from treelab.data.split import DataSplit
 from treelab.editing.regrow import class_weights
 from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.derived import save_derived
 from treelab.runs.jobs.fit import (
     Fitted,
+    first_of,
     fit_rows,
     fitted_split,
-    keeps_constraints,
     rashomon_set,
     run_estimator,
     without_origin,
@@ -24,6 +22,7 @@ from treelab.runs.jobs.fit import (
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.events import Callback
+from treelab.trees.constraints import violations
 from treelab.trees.pruning_path import shown_tree
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
@@ -35,28 +34,13 @@ def save_member(
 ) -> str:
     """Save a tree of a run's Rashomon set as a run that is done; return its id.
 
-    The same tree again is the same run, and the run's own tree is the run.
-
-    Parameters
-    ----------
-    store : RunStore
-    run : Run
-    trees : RashomonSet
-        Of the run.
-    place : int
-        Of the tree in the set.
-    tolerance : float
-        Within which the visitor looked.
+    The same tree again is the same run, and the run's own tree is the run. The tree
+    stands at a place of the set, in which the visitor looked within a tolerance.
     """
     run, trees = _first(store, run, trees)
     if place == trees.chosen:
         return run.id
     tree = trees.trees[place]
-    for known in store.runs():
-        if known.summary.get("chosen_from") == run.id:
-            model = store.model(known.id)
-            if isinstance(model, Tree) and same_tree(model, tree):
-                return known.id
     n_trees = len(trees.within(tolerance))
     sentence = (
         f"One of {n_trees} trees within {shortest(tolerance)} of the tree of "
@@ -71,6 +55,7 @@ def save_member(
         sentence,
         {"chosen_from": run.id},
         rashomon=replace(trees, chosen=place),
+        is_same=lambda known: same_tree(store.model(known.id), tree),
     )
 
 
@@ -116,30 +101,13 @@ def create_more(store: RunStore, run: Run, n_restarts: int = N_RESTARTS) -> str:
     return run_id
 
 
-def _asked_of(store: RunStore, run: Run) -> tuple[dict, Run, Any, DataSplit]:
-    """Return what a run is to look at, the first tree's run and model, and the rows.
-
-    ValueError if the first run is gone.
-    """
-    asked = json.loads(store.plan(run.id, "more") or "{}")
-    try:
-        parent = store.run(asked["run"])
-        model = store.model(parent.id)
-    except LookupError as error:
-        raise ValueError(f"The run of the first tree is gone. {error}") from error
-    split = run.problem.split(store.table(run.problem.table_id))
-    return asked, parent, model, split
-
-
 def fit_more(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Train restarts of several sizes on all rows; the run's tree is its parent's.
 
-    Raises
-    ------
-    ValueError
-        If the parent is gone.
+    ValueError if the parent is gone.
     """
-    asked, parent, model, split = _asked_of(store, run)
+    asked = json.loads(store.plan(run.id, "more") or "{}")
+    parent, model, split = first_of(store, run, asked["run"])
     assert isinstance(model, Tree)
     own, path = shown_tree(model), store.path(parent.id)
     known = store.rashomon(parent.id)
@@ -186,21 +154,20 @@ def create_all(store: RunStore, run: Run, depth: int, n_thresholds: int) -> str:
 def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     """Look at all trees of a depth; the run's tree is the best of them.
 
-    Raises
-    ------
-    ValueError
-        If the first run is gone, or there are too many trees.
+    ValueError if the first run is gone, or there are too many trees.
     """
-    asked, parent, model, split = _asked_of(store, run)
+    asked = json.loads(store.plan(run.id, "more") or "{}")
+    parent, model, split = first_of(store, run, asked["run"])
     own, rows = shown_tree(model), split.rows(fitted_split(model, split))
+    constraints = run.constraints
     found = all_trees(
         own,
         (rows.X, rows.y),
         class_weights(own),
         asked["all_of_depth"],
         asked["n_thresholds"],
-        min_samples_leaf=run.constraints.min_samples_leaf or 1,
-        keeps=keeps_constraints(run),
+        min_samples_leaf=constraints.min_samples_leaf or 1,
+        keeps=lambda tree: not violations(tree, constraints),
     )
     assert found.complete is not None
     origin = Origin("search", trained=False, n_splits=found.tree.n_splits, n_changed=0)

@@ -78,12 +78,8 @@ def cut_off_runs(store: RunStore) -> dict[tuple[tuple, int], str]:
     for run in store.runs():
         is_cut_off = run.state in CUT_OFF and can_be_repeated(run)
         if is_cut_off and store.may_change(run):
-            asked = (
-                store.plan(run.id, "edits"),
-                store.plan(run.id, "more"),
-                store.plan(run.id, "sweep"),
-            )
-            if asked == (None, None, None):
+            asked = [store.plan(run.id, name) for name in ("edits", "more", "sweep")]
+            if not any(asked):
                 found.setdefault((run_kind(run), run.problem.seed), run.id)
     return found
 
@@ -94,21 +90,9 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
     Runs with the same test rows are repeated on the same splits, those of the seeds
     that follow theirs. A seed on which all of them were trained counts as done, and a
     run that one of them has on a seed is not made twice. One that was cut off there
-    goes on.
-
-    Parameters
-    ----------
-    store : RunStore
-    runs : sequence of Run
-        Those that cannot be repeated are left out, and those of folds, see
-        ``treelab/runs/jobs/repeats.py``.
-    n_splits : int
-        How many more data splits.
-
-    Returns
-    -------
-    list of str
-        Queued, split by split; nobody trains them before they are submitted.
+    goes on. Those that cannot be repeated are left out, and those of folds, see
+    ``create_folds``. They are queued split by split; nobody trains them before they are
+    submitted.
     """
     runs = [r for r in runs if can_be_repeated(r) and not r.problem.n_folds]
     known = {
@@ -127,22 +111,14 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
         for kind, run in absent.items():
             waiting = cut_off.get((kind, seed), "")
             if not (waiting and store.resume(waiting)):
-                waiting = _create_repeat(store, run, seed)
+                original = _original(store, run)
+                title = f"Repeat of {original.short_title}, seed {seed}"
+                problem = replace(run.problem, seed=seed)
+                own = {"problem": problem, "repeat_of": original.id}
+                waiting = create_like(store, run, title, **own)
             made.append(waiting)
         seeds_left -= bool(absent)
     return made
-
-
-def _create_repeat(store: RunStore, run: Run, seed: int) -> str:
-    """Create a run's repeat on the data split of a seed."""
-    original = _original(store, run)
-    return create_like(
-        store,
-        run,
-        f"Repeat of {original.short_title}, seed {seed}",
-        problem=replace(run.problem, seed=seed),
-        repeat_of=original.id,
-    )
 
 
 def _original(store: RunStore, run: Run) -> Run:
@@ -166,24 +142,10 @@ def create_folds(
 
     The run of the first fold stands for all; the others are its repeats. A fold on
     which a run of this kind was trained, or waits, counts as done; one whose run was
-    cut off goes on where that was.
-
-    Parameters
-    ----------
-    store : RunStore
-    learner : str
-    settings : mapping
-        Of the learner; what is left out is at its default.
-    problem : Problem
-        Its seed is that of a first fold, see ``folds_problem``.
-    n_repeats : int, default=1
-        How often rows are dealt to all folds.
-    device : str, default="auto"
-
-    Yields
-    ------
-    str
-        The id of a run in the state "queued"; nobody trains it before it is submitted.
+    cut off goes on where that was. What is left out of the settings is at its default;
+    the problem's seed is that of a first fold, see ``folds_problem``; rows are dealt to
+    all folds ``n_repeats`` times. Yields ids of queued runs; nobody trains them before
+    they are submitted.
     """
     complete = complete_settings(learner, problem.task, dict(settings))
     known = folds_of(store, learner, settings, problem)

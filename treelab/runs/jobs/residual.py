@@ -34,11 +34,7 @@ def residual_problem(store: RunStore, run: Run) -> Problem:
 
     The table has one column more: "agrees" or "differs" in each row, or how far the
     tree's prediction lies from the model's. The features are those of the run.
-
-    Raises
-    ------
-    ValueError
-        If the tree agrees with the model on every row, or on none.
+    ValueError if the tree agrees with the model on every row, or on none.
     """
     frame = store.table(run.problem.table_id)
     of_model = run.problem.labels(frame)

@@ -71,11 +71,7 @@ def train_longer(store: RunStore, run: Run) -> str:
 
     It ends as a training that had so many from the start, but for one measurement of
     the validation loss where the first ended. Nobody trains it before it is submitted.
-
-    Raises
-    ------
-    ValueError
-        If the training cannot go on.
+    ValueError if the training cannot go on.
     """
     if not can_train_longer(store, run):
         raise ValueError(

@@ -28,7 +28,7 @@ from treelab.runs.store.files import make_private_folder, open_private
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
-from treelab.runs.store.workers import Heartbeat, ProcessId
+from treelab.runs.store.workers import ProcessId, heartbeat
 from treelab.training.events import Callback
 
 PROCESS_ENDED = "The process that trained it was asked to end."
@@ -45,22 +45,9 @@ def run_one(
     """Train one queued run in this process.
 
     This is all that a worker is asked to do, on whatever machine; everything else
-    passes through the run store.
-
-    Parameters
-    ----------
-    run_id : str
-    home : path-like, optional
-    server : Server, optional
-        Folder and database of the run store, see ``RunStore``.
-    callbacks : sequence of callable
-        Called with the training's reports, beside the event recorder.
-
-    Returns
-    -------
-    str
-        The state in which the run ended; its state as it is, unchanged, when it was
-        not queued any more.
+    passes through the run store. Callbacks get the training's reports, beside the event
+    recorder. Returns the state in which the run ended; its state as it is, unchanged,
+    when it was not queued any more.
     """
     store = RunStore(home, server)
     owner = ProcessId.here()
@@ -71,7 +58,7 @@ def run_one(
         with suppress(StoreError):  # a server that is restarted: the next one comes
             store.heartbeat(owner)
 
-    with Heartbeat(record):
+    with heartbeat(record):
         return train(store, run_id, callbacks=callbacks)
 
 
@@ -85,25 +72,12 @@ def train(
 ) -> str:
     """Train a run that this process owns, and end it in the store.
 
-    A failure becomes the run's error, its traceback goes to the run's log.
-
-    Parameters
-    ----------
-    store : RunStore
-    run_id : str
-    auto_device : str, optional
-        What "auto" and "cuda" mean here, "cuda:1" for example; by default the learner
-        chooses.
-    callbacks : sequence of callable
-        Called with the training's reports, beside the event recorder.
-    should_abort : callable, optional
-        Returns True once the process has to end: the run becomes "interrupted". As one
-        that was paused, it goes on from its last checkpoint when it is resumed.
-
-    Returns
-    -------
-    str
-        The state in which the run ended.
+    A failure becomes the run's error, its traceback goes to the run's log. Returns the
+    state in which it ended. ``auto_device`` is what "auto" and "cuda" mean here,
+    "cuda:1" for example; by default the learner chooses. Callbacks get the training's
+    reports, beside the event recorder. ``should_abort`` returns True once the process
+    has to end: the run becomes "interrupted". As one that was paused, it goes on from
+    its last checkpoint when it is resumed.
     """
     recorder = EventRecorder(store, run_id, should_abort, callbacks)
     try:

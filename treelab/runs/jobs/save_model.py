@@ -27,13 +27,10 @@ def save_fitted(
 ) -> tuple[dict, dict]:
     """Save and score the model of a training of so many seconds, and its other trees.
 
-    Returns
-    -------
-    metrics, summary : dict
-        See ``Run``. Clusters that predict themselves have no metrics. The summary has
-        ``leaves``, ``splits``, ``depth``, ``fitted`` (see ``fitted_split``),
-        ``seconds``, ``device``, ``rows``, ``notes``, ``versions``, what was measured,
-        and ``loss`` where it is another than the squared error.
+    Returns metrics and summary, see ``Run``. Clusters that predict themselves have no
+    metrics. The summary has ``leaves``, ``splits``, ``depth``, ``fitted`` (see
+    ``fitted_split``), ``seconds``, ``device``, ``rows``, ``notes``, ``versions``, what
+    was measured, and ``loss`` where it is another than the squared error.
     """
     metrics = _scores(fitted)
     device = device_used(run) + _of_machine(store)

@@ -28,7 +28,7 @@ from treelab.runs.jobs.fit import (
 )
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
-from treelab.runs.store.workers import Heartbeat
+from treelab.runs.store.workers import heartbeat
 from treelab.runs.sweeps import (
     SweepPlan,
     ask_trial,
@@ -87,12 +87,8 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     """Search the settings that score best, then train the run with them.
 
     What was tried before the run was interrupted is not tried again. Stopped while it
-    searches, it trains with the best settings found so far.
-
-    Raises
-    ------
-    ValueError
-        If no trial came to an end: what the first one said.
+    searches, it trains with the best settings found so far. ValueError if no trial came
+    to an end: what the first one said.
     """
     text = store.plan(run.id, "sweep")
     if text is None:
@@ -135,22 +131,9 @@ def help_sweep(
     """Try a trial of a sweep that another process runs.
 
     Runs that wait go first. Who helps draws by a seed of its own, so the seed of a
-    sweep does not fix its trials where several try.
-
-    Parameters
-    ----------
-    store : RunStore
-    run_id : str
-        A run in training.
-    auto_device : str, optional
-        What "auto" and "cuda" mean here.
-    should_abort : callable, optional
-        Returns True once the process has to end: the trial was not tried then.
-
-    Returns
-    -------
-    bool
-        Whether there was one to try.
+    sweep does not fix its trials where several try. ``auto_device`` is what "auto" and
+    "cuda" mean here; ``should_abort`` returns True once the process has to end: the
+    trial was not tried then. Returns whether there was one to try.
     """
     text, folder = store.plan(run_id, "sweep"), store.folder(run_id)
     if text is None or read_study(folder) is None:
@@ -174,7 +157,7 @@ def help_sweep(
         return should_abort() or not is_wanted
 
     split = run.problem.split(store.table(run.problem.table_id))
-    with Heartbeat(partial(note_seen, trial), SEEN_SECONDS):
+    with heartbeat(partial(note_seen, trial), SEEN_SECONDS):
         Search(run, plan, split, study, [watch]).try_trial(trial)
     return True
 
@@ -183,12 +166,8 @@ def help_sweep(
 class Search:
     """The trials of a sweep, one by one; other processes may try beside it.
 
-    Attributes
-    ----------
-    callbacks : sequence of callable
-        Called at each report of each trial, as progress; True stops the search.
-    stopped : bool
-        Whether the search was asked to stop.
+    Callbacks are called at each report of each trial, as progress; True stops the
+    search, which is ``stopped`` then.
     """
 
     run: Run
@@ -282,14 +261,8 @@ class Search:
     def _score(self, trial: Trial, drawn: dict[str, Any], n_before: int) -> float:
         """Return a trial's mean score; note its size, its time, how scores spread.
 
-        Where the search is stopped, the score is of what was fitted so far.
-
-        Raises
-        ------
-        TrialPruned
-            If it is hopeless.
-        ValueError, ArithmeticError
-            If it cannot be fitted.
+        Where the search is stopped, the score is of what was fitted so far. TrialPruned
+        if it is hopeless. ValueError or ArithmeticError if it cannot be fitted.
         """
         tried = replace(self.run, settings=trial_settings(self.run, drawn))
         parts = list(self._parts())

@@ -21,7 +21,6 @@ from treelab.runs.store.files import (
     open_private,
     remains,
 )
-from treelab.runs.store.migrations import apply_steps, schema_version
 from treelab.runs.store.server import Server, ServerConnection, connected
 
 Database = sqlite3.Connection | ServerConnection  # what is asked
@@ -29,7 +28,10 @@ FILE = "treelab.sqlite"
 
 BUSY_SECONDS = 30  # how long a write waits for another process's write
 
-_SCHEMA = """
+# The first step makes the tables, each other one leads to their next version; none is
+# ever changed once it was published.
+STEPS: tuple[str, ...] = (
+    """
 CREATE TABLE tables (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, n_rows INTEGER NOT NULL,
     n_columns INTEGER NOT NULL, created REAL NOT NULL
@@ -45,11 +47,7 @@ CREATE TABLE runs (
     metrics TEXT NOT NULL DEFAULT '{}', summary TEXT NOT NULL DEFAULT '{}',
     error TEXT NOT NULL DEFAULT '', has_model INTEGER NOT NULL DEFAULT 0,
     stop_requested INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,
-    owner TEXT, heartbeat REAL, repeat_of TEXT NOT NULL DEFAULT '',
-    first_report REAL, first_epoch REAL,
-    pause_requested INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
-    seconds_before REAL NOT NULL DEFAULT 0,
-    "user" TEXT NOT NULL DEFAULT '', is_private INTEGER NOT NULL DEFAULT 0
+    owner TEXT, heartbeat REAL
 );
 CREATE INDEX runs_by_state ON runs (state, priority, created);
 CREATE TABLE events (
@@ -63,6 +61,25 @@ CREATE TABLE workers (
     heartbeat REAL NOT NULL, failures INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE apps (process TEXT PRIMARY KEY);
+""",
+    # Runs know which run they repeat on another data split.
+    "ALTER TABLE runs ADD COLUMN repeat_of TEXT NOT NULL DEFAULT ''",
+    # When a run first reported, and how far it then was.
+    """
+ALTER TABLE runs ADD COLUMN first_report REAL;
+ALTER TABLE runs ADD COLUMN first_epoch REAL
+""",
+    # Runs are paused and go on: their attempts, and the seconds of earlier ones.
+    """
+ALTER TABLE runs ADD COLUMN pause_requested INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN seconds_before REAL NOT NULL DEFAULT 0;
+UPDATE runs SET attempts = 1 WHERE started IS NOT NULL
+""",
+    # Runs and tables have owners; admins, and what was stopped or deleted by whom.
+    """
+ALTER TABLE runs ADD COLUMN "user" TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN is_private INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE table_users (
     table_id TEXT, "user" TEXT, PRIMARY KEY (table_id, "user")
 );
@@ -71,16 +88,14 @@ CREATE TABLE audit (
     number INTEGER PRIMARY KEY, at REAL NOT NULL, "user" TEXT NOT NULL,
     deed TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL
 );
-"""
+""",
+)
 
 
 def database_of(home: Path) -> Path | Server:
     """Return a data folder's database: what ``TREELAB_STORE`` names, else its file.
 
-    Raises
-    ------
-    ValueError
-        If ``TREELAB_STORE`` is no address of a PostgreSQL database.
+    ValueError if ``TREELAB_STORE`` is no address of a PostgreSQL database.
     """
     url = os.environ.get("TREELAB_STORE", "").strip()
     return Server(url) if url else home / FILE
@@ -103,14 +118,9 @@ def is_there(database: Path | Server) -> bool:
 def open_database(home: Path, server: Server | None = None) -> Path | Server:
     """Make a data folder and its database where they are not; return the database.
 
-    That is ``server``, or else what ``database_of`` finds.
-
-    Raises
-    ------
-    StoreError
-        If one of them cannot be made or written to.
-    ValueError
-        If a newer treelab wrote it, or ``TREELAB_STORE`` is no address.
+    That is ``server``, or else what ``database_of`` finds. StoreError if one of them
+    cannot be made or written to. ValueError if a newer treelab wrote it, or
+    ``TREELAB_STORE`` is no address.
     """
     database = server or database_of(home)
     try:
@@ -130,21 +140,9 @@ def prepare(database: Path | Server, *, anew: bool = False) -> None:
     """Create the database's tables where there are none; migrate those of older schema.
 
     One of our schema is only read, so that runs can be looked at on a full disk.
-
-    Parameters
-    ----------
-    database : Path or Server
-    anew : bool, default=False
-        Begin a new one also in the place of a file that was emptied.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be read or made, or was emptied.
-    TimeoutError
-        If another process prepares it and does not finish.
-    ValueError
-        If a newer treelab wrote it.
+    StoreError if it cannot be read or made, or was emptied. TimeoutError if another
+    process prepares it and does not finish. ValueError if a newer treelab wrote it.
+    With ``anew`` a new one is begun also in the place of a file that was emptied.
     """
     if isinstance(database, Server) or database.exists():
         with reading(database) as db:
@@ -187,31 +185,28 @@ def _create_or_migrate(database: Path | Server) -> None:
     with writing(database) as db:  # under the lock, so one process does it
         if _is_ready(db, database):
             return
-        version = read_version(db)
-        if version > 0:
-            apply_steps(db, version)
-        else:
-            for statement in filter(str.strip, _SCHEMA.split(";")):
+        for statement in ";".join(STEPS[read_version(db) :]).split(";"):
+            if statement.strip():
                 db.execute(statement)
         if isinstance(db, sqlite3.Connection):
-            db.execute(f"PRAGMA user_version={schema_version()}")
+            db.execute(f"PRAGMA user_version={len(STEPS)}")
             return
         db.execute(
             "CREATE TABLE IF NOT EXISTS treelab_schema (version INTEGER NOT NULL)"
         )
         db.execute("DELETE FROM treelab_schema")
-        db.execute("INSERT INTO treelab_schema VALUES (?)", (schema_version(),))
+        db.execute("INSERT INTO treelab_schema VALUES (?)", (len(STEPS),))
 
 
 def _is_ready(db: Database, name: Path | Server) -> bool:
     """Whether a database has our schema; refuse one of a newer schema."""
-    if (version := read_version(db)) > schema_version():
+    if (version := read_version(db)) > len(STEPS):
         raise ValueError(
             f"{name} was written by a newer treelab (schema {version}, this one "
-            f"knows {schema_version()}). Update treelab, or choose another folder with "
+            f"knows {len(STEPS)}). Update treelab, or choose another folder with "
             "TREELAB_HOME."
         )
-    return version == schema_version()
+    return version == len(STEPS)
 
 
 def read_version(db: Database) -> int:
@@ -227,10 +222,7 @@ def read_version(db: Database) -> int:
 def reading(database: Path | Server) -> AbstractContextManager[Database]:
     """Open the database for some reads.
 
-    Raises
-    ------
-    StoreError
-        If it cannot be read, or in ``writing``, written.
+    StoreError if it cannot be read, or in ``writing``, written.
     """
     if isinstance(database, Server):
         return connected(database)

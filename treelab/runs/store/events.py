@@ -1,19 +1,15 @@
-"""What a run's training left: events of its curves, trees on the way."""
+"""The points of a run's loss curves."""
 
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from treelab.runs.store.database import fetch, writing
-from treelab.runs.store.files import make_private_folder, write_private
 from treelab.runs.store.states import RunStates
 from treelab.training.events import CROSS_VALIDATION, Progress
-from treelab.trees.tree import Tree
 
 EVENT_COLUMNS = ["epoch", "train_loss", "valid_loss", "metric", "seconds", "stage"]
 _INSERT = (
@@ -29,12 +25,8 @@ class RunEvents(RunStates):
         """Add points to a run's curves and move its progress.
 
         Reports of a preparation move the progress; one with a loss is a point of the
-        curve that is shown until the training's own is whole.
-
-        Returns
-        -------
-        bool
-            Whether to go on: False once a stop was requested or the run has ended.
+        curve that is shown until the training's own is whole. Returns whether to go on:
+        False once a stop was requested or the run has ended.
         """
         rows = [
             _row(run_id, vars(report))
@@ -78,18 +70,11 @@ class RunEvents(RunStates):
             )
 
     def events(self, run_id: str, after: float = -1) -> pd.DataFrame:
-        """Read a run's curves, in the order in which they came.
+        """Read points of a run's curves, in the order in which they came.
 
-        Parameters
-        ----------
-        after : float, default=-1
-            Only points of later epochs than this one.
-
-        Returns
-        -------
-        DataFrame
-            Columns epoch, train_loss, valid_loss, metric (NaN where not measured),
-            seconds since the training began, stage.
+        Those of later epochs than ``after``, with columns epoch, train_loss,
+        valid_loss, metric (NaN where not measured), seconds since the training began,
+        stage.
         """
         return self._events(run_id, "stage <> ?", after)
 
@@ -125,7 +110,7 @@ def _typed(rows: list[tuple]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=EVENT_COLUMNS)
     for name in EVENT_COLUMNS[:-1]:  # a damaged row costs its point and no page
         frame[name] = pd.to_numeric(frame[name], errors="coerce").astype(float)
-    frame["stage"] = [str(stage) for stage in frame["stage"]]
+    frame["stage"] = frame["stage"].map(str)
     return frame.astype({"stage": str}).dropna(subset="epoch", ignore_index=True)
 
 
@@ -137,39 +122,3 @@ def _row(run_id: str, point: Mapping[Any, Any]) -> tuple:
     numbers = [point.get(name) for name in EVENT_COLUMNS[:-1]]
     known = (None if x is None or not math.isfinite(x) else float(x) for x in numbers)
     return run_id, *known, point["stage"]
-
-
-# Trees as they were while a run trained: a file each, thinned out as they add up.
-
-MOST_SNAPSHOTS = 60
-
-
-def write_snapshot(folder: Path, epoch: float, tree: Tree) -> None:
-    """Save the tree of an epoch, and delete an older one when there are many.
-
-    Of more than ``MOST_SNAPSHOTS`` the one goes whose neighbours are nearest to each
-    other; the first and the newest stay, so they cover the whole training evenly.
-    """
-    make_private_folder(folder)
-    path = folder / f"{epoch:013.4f}.json"
-    write_private(path, json.dumps(tree.to_dict()))
-    files = snapshot_files(folder)
-    if len(files) > MOST_SNAPSHOTS:
-        epochs = [*files]
-        gaps = [after - before for before, after in zip(epochs, epochs[2:])]
-        files[epochs[1 + gaps.index(min(gaps))]].unlink(missing_ok=True)
-
-
-def snapshot_files(folder: Path) -> dict[float, Path]:
-    """Return the snapshot of each epoch that has one, first to last."""
-    # Names of one width sort as numbers do.
-    return {float(file.stem): file for file in sorted(folder.glob("*.json"))}
-
-
-def read_snapshot(folder: Path, epoch: float) -> Tree:
-    """Read the tree of an epoch; LookupError where none is left of it."""
-    path = folder / f"{epoch:013.4f}.json"
-    try:
-        return Tree.from_dict(json.loads(path.read_text("utf-8")))
-    except FileNotFoundError as error:
-        raise LookupError(f"No tree was saved at epoch {epoch:g}.") from error

@@ -27,7 +27,11 @@ def make_private_folder(folder: Path) -> None:
 
 def open_private(path: Path, mode: str, encoding: str | None = None) -> IO[Any]:
     """Open a file; one that is made is readable by its owner only."""
-    return open(path, mode, encoding=encoding, opener=_open)
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, FILE_MODE)
+
+    return open(path, mode, encoding=encoding, opener=opener)
 
 
 def write_private(path: Path, content: str | bytes) -> None:
@@ -36,11 +40,6 @@ def write_private(path: Path, content: str | bytes) -> None:
     with open_private(part, "wb") as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
     part.replace(path)
-
-
-def _open(path: str, flags: int) -> int:
-    """Open a file with the mode of a private one."""
-    return os.open(path, flags, FILE_MODE)
 
 
 def remains(home: Path) -> str:
@@ -84,10 +83,7 @@ def megabytes(n_bytes: float) -> str:
 def limit_of(name: str) -> float | None:
     """Read a limit from the environment; None where it is not set.
 
-    Raises
-    ------
-    ValueError
-        If it is not a number of at least 0.
+    ValueError if it is not a number of at least 0.
     """
     text = os.environ.get(name, "").strip()
     if not text:

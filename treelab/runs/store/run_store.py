@@ -1,5 +1,6 @@
 """The run store: every table, every run and its results, in one folder."""
 
+import json
 import os
 import re
 import secrets
@@ -11,7 +12,6 @@ from typing import Any, TypeVar
 
 from treelab.data.problem import Problem
 from treelab.learners.registry import complete_settings, find_spec, learner_title
-from treelab.runs.store import events as snapshots
 from treelab.runs.store.database import (
     StoreError,
     change,
@@ -45,6 +45,7 @@ __all__ = ["Run", "RunStore", "TableInfo", "default_home"]
 
 T = TypeVar("T")
 
+MOST_SNAPSHOTS = 60
 _ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
 
 
@@ -56,11 +57,12 @@ def default_home() -> Path:
 class RunStore(RunEvents, StoredTables):
     """Tables and runs in one folder, shared by the app, its workers and the shell.
 
-    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states,
-    events), a folder a run what is large (snapshots, model, log). Every method opens
-    the file for itself, so one store may be used from many threads, and many stores
-    from many processes. States change
-    atomically: of two calls that would end a run, one succeeds and returns True.
+    A SQLite file, or what ``TREELAB_STORE`` names, holds what changes (states, events),
+    a folder a run what is large (snapshots, model, log). Every method opens the file
+    for itself, so one store may be used from many threads, and many stores from many
+    processes. States change atomically: of two calls that would end a run, one succeeds
+    and returns True. StoreError if the folder cannot be made or written to, or an
+    address is given for it. ValueError if a newer treelab wrote it.
 
     Parameters
     ----------
@@ -69,28 +71,10 @@ class RunStore(RunEvents, StoredTables):
         ``default_home``.
     server : Server, optional
         The database, in place of the one that ``TREELAB_STORE`` names, if any.
-
-    Raises
-    ------
-    StoreError
-        If the folder cannot be made or written to, or an address is given for it.
-    ValueError
-        If a newer treelab wrote it.
-
-    Attributes
-    ----------
-    user : str
-        Whose new runs are; "" where nobody signs in.
-    database : Path or Server
-        The SQLite file, or the PostgreSQL database that ``TREELAB_STORE`` names.
-    makes_private : bool
-        Whether new runs are seen by their user and admins alone.
-    worker_registry : WorkerRegistry
-        The workers that train this store's runs.
     """
 
-    user = ""
-    makes_private = False
+    user = ""  # whose new runs are; "" where nobody signs in
+    makes_private = False  # whether new runs are seen by their user and admins alone
 
     def __init__(
         self, home: str | os.PathLike | None = None, server: Server | None = None
@@ -118,10 +102,7 @@ class RunStore(RunEvents, StoredTables):
     def delete_table(self, table_id: str) -> None:
         """Delete a table on which no run is left.
 
-        Raises
-        ------
-        ValueError
-            If a run needs it; delete the run first.
+        ValueError if a run needs it; delete the run first.
         """
         for run in self.runs():
             if table_id in run.table_ids:
@@ -147,35 +128,15 @@ class RunStore(RunEvents, StoredTables):
         """Create a run in the state "queued" and return its id.
 
         No worker takes it before ``submit`` (see ``Queue.submit``); until then it is
-        the calling process's, with which it ends.
+        the calling process's, with which it ends. ValueError for an unknown learner or
+        setting, or a value out of range. LookupError if the problem's table is not in
+        the store.
 
-        Parameters
-        ----------
-        learner : str
-            Key of the learner.
-        settings : dict
-            The settings that were chosen, by name. The run is stored with all of the
-            learner's: the others are at their defaults.
-        problem : Problem
-        device : str, default="auto"
-            "auto", "cpu", "cuda" or "cuda:N".
-        title : str, default=""
-            By default the learner's title and the table's name.
-        repeat_of : str, default=""
-            Id of the run that it repeats on another data split. Other runs are
-            trained before repeats, but for those of quick learners. It is as private
-            as that.
-        is_background : bool, default=False
-            Whether all other runs are trained before it, as before a sweep.
-        parent : Run or None, default=None
-            A run that it is made of: where that is private it is private, too.
-
-        Raises
-        ------
-        ValueError
-            For an unknown learner or setting, or a value out of range.
-        LookupError
-            If the problem's table is not in the store.
+        Settings that were not chosen are at their defaults; the title is that of the
+        learner with the table's name. Other runs are trained before one that is in the
+        background, as a sweep, and before a repeat of a run on another data split, but
+        for those of quick learners. It is as private as the run that it repeats, and
+        private where the parent is, of which it is made.
         """
         name, spec = learner_title(learner), find_spec(learner)
         priority = REPEAT_PRIORITY if repeat_of else NORMAL_PRIORITY
@@ -190,29 +151,25 @@ class RunStore(RunEvents, StoredTables):
             is_private = parent.is_private
         user = self.user or (parent.user if parent and is_private else "")
         self._table_name(problem.table_id)  # or refuse it
-        title = title or f"{name} · {problem.table_name}"
         ending = "".join(secrets.choice(_ID_LETTERS) for _ in range(7))
         run_id = f"{learner}-{ending}"
-        change(
-            self.database,
-            "INSERT INTO runs (id, title, learner, settings, problem, device,"
-            ' priority, created, owner, repeat_of, "user", is_private)'
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                run_id,
-                title,
-                learner,
-                to_json(settings),
-                to_json(problem.to_dict()),
-                device,
-                priority,
-                time.time(),
-                str(ProcessId.here()),
-                repeat_of,
-                user,
-                is_private,
-            ),
-        )
+        row = {
+            "id": run_id,
+            "title": title or f"{name} · {problem.table_name}",
+            "learner": learner,
+            "settings": to_json(settings),
+            "problem": to_json(problem.to_dict()),
+            "device": device,
+            "priority": priority,
+            "created": time.time(),
+            "owner": str(ProcessId.here()),
+            "repeat_of": repeat_of,
+            '"user"': user,
+            "is_private": is_private,
+        }
+        columns, marks = ", ".join(row), ", ".join("?" * len(row))
+        statement = f"INSERT INTO runs ({columns}) VALUES ({marks})"
+        change(self.database, statement, [*row.values()])
         make_private_folder(self.folder(run_id))
         return run_id
 
@@ -269,7 +226,7 @@ class RunStore(RunEvents, StoredTables):
 
     def add_snapshot(self, run_id: str, epoch: float, tree: Tree) -> None:
         """Save the tree of an epoch; older ones are thinned out as they add up."""
-        snapshots.write_snapshot(self._snapshots(run_id), epoch, tree)
+        _write_snapshot(self._snapshots(run_id), epoch, tree)
 
     def replace_snapshots(self, run_id: str, trees: Mapping[float, Tree]) -> None:
         """Save trees by epoch in the place of all that were saved."""
@@ -279,7 +236,7 @@ class RunStore(RunEvents, StoredTables):
         for stale in (part, old):
             shutil.rmtree(stale, ignore_errors=True)
         for epoch, tree in trees.items():
-            snapshots.write_snapshot(part, epoch, tree)
+            _write_snapshot(part, epoch, tree)
         if folder.exists():
             folder.replace(old)
         if part.exists():
@@ -288,13 +245,13 @@ class RunStore(RunEvents, StoredTables):
 
     def snapshots(self, run_id: str) -> list[float]:
         """List the epochs of which a tree is stored, first to last."""
-        return [*snapshots.snapshot_files(self._snapshots(run_id))]
+        return [*_snapshot_files(self._snapshots(run_id))]
 
     def snapshot(self, run_id: str, epoch: float) -> Tree:
         """Read the tree of an epoch; LookupError if it is gone."""
         run = self.run(run_id)
         folder = self.folder(run.id) / "snapshots"
-        return _whole(run, lambda own: snapshots.read_snapshot(own, epoch), folder)
+        return _whole(run, lambda own: _read_snapshot(own, epoch), folder)
 
     def add_model(self, run_id: str, model) -> None:
         """Save a trained model (``Tree``, ``WeightedTrees`` or ``PruningPath``)."""
@@ -303,12 +260,7 @@ class RunStore(RunEvents, StoredTables):
     def model(self, run_id: str):
         """Load a run's model.
 
-        Raises
-        ------
-        LookupError
-            If it has none.
-        StoreError
-            If its files are gone or damaged.
+        LookupError if it has none. StoreError if its files are gone or damaged.
         """
         run = self.run(run_id)
         if not run.has_model:
@@ -360,6 +312,36 @@ class RunStore(RunEvents, StoredTables):
     def _snapshots(self, run_id: str) -> Path:
         """Folder of a run's snapshots."""
         return self.folder(self.run(run_id).id) / "snapshots"
+
+
+def _write_snapshot(folder: Path, epoch: float, tree: Tree) -> None:
+    """Save the tree of an epoch, and delete an older one when there are many.
+
+    Of more than ``MOST_SNAPSHOTS`` the one goes whose neighbours are nearest to each
+    other; the first and the newest stay, so they cover the whole training evenly.
+    """
+    make_private_folder(folder)
+    write_private(folder / f"{epoch:013.4f}.json", json.dumps(tree.to_dict()))
+    files = _snapshot_files(folder)
+    if len(files) > MOST_SNAPSHOTS:
+        epochs = [*files]
+        gaps = [after - before for before, after in zip(epochs, epochs[2:])]
+        files[epochs[1 + gaps.index(min(gaps))]].unlink(missing_ok=True)
+
+
+def _snapshot_files(folder: Path) -> dict[float, Path]:
+    """Return the snapshot of each epoch that has one, first to last."""
+    # Names of one width sort as numbers do.
+    return {float(file.stem): file for file in sorted(folder.glob("*.json"))}
+
+
+def _read_snapshot(folder: Path, epoch: float) -> Tree:
+    """Read the tree of an epoch; LookupError where none is left of it."""
+    try:
+        text = (folder / f"{epoch:013.4f}.json").read_text("utf-8")
+    except FileNotFoundError as error:
+        raise LookupError(f"No tree was saved at epoch {epoch:g}.") from error
+    return Tree.from_dict(json.loads(text))
 
 
 def create_like(store: RunStore, run: Run, title: str, **changed: Any) -> str:

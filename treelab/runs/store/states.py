@@ -3,9 +3,8 @@
 import json
 import shutil
 import time
+from operator import methodcaller
 from pathlib import Path
-
-import numpy as np
 
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.database import Database, change, fetch, reading, writing
@@ -57,17 +56,8 @@ class RunStates:
     def claim_next(self, owner: ProcessId, *, quick_only: bool = False) -> str | None:
         """Take the queue's next run for a worker: quick learners first, repeats last.
 
-        Parameters
-        ----------
-        owner : ProcessId
-            The worker's process.
-        quick_only : bool, default=False
-            Take none but the quick learners' runs.
-
-        Returns
-        -------
-        str or None
-            The run, now "running" and the owner's, or None when none waits.
+        With ``quick_only`` it takes none but the quick learners' runs. Returns the run,
+        now "running" and the owner's, the worker's process; None when none waits.
         """
         most = QUICK_PRIORITY if quick_only else REPEAT_PRIORITY
         with reading(self.database) as db:  # reading takes no write lock
@@ -119,20 +109,9 @@ class RunStates:
     ) -> bool:
         """End a running run, once: a second call changes nothing.
 
-        Parameters
-        ----------
-        state : {"done", "stopped", "failed", "interrupted", "paused"}
-        metrics, summary : dict, optional
-            See ``Run``.
-        error : str, default=""
-            One sentence.
-        finished : float, optional
-            When it ended, in seconds since 1970; by default now.
-
-        Returns
-        -------
-        bool
-            Whether the run was running, and so is ended by this call.
+        The state is one of ``FINISHED``, the error one sentence, ``finished`` when it
+        ended, by default now; for the others see ``Run``. Returns whether the run was
+        running, and so is ended by this call.
         """
         if state not in FINISHED:
             raise ValueError(f"state must be one of {sorted(FINISHED)}, got {state!r}.")
@@ -266,12 +245,8 @@ class RunStates:
         """Queue a paused, interrupted or failed run again, with its curve so far.
 
         As after ``create``, no worker takes it before ``submit``, and until then it is
-        the calling process's.
-
-        Returns
-        -------
-        bool
-            Whether it was in one of these states, and so is queued by this call.
+        the calling process's. Returns whether it was in one of these states, and so is
+        queued by this call.
         """
         marks = ", ".join("?" * len(RESUMABLE))
         n_queued = change(
@@ -343,10 +318,4 @@ def _remove(db: Database, run_id: str) -> bool:
 
 def to_json(value) -> str:
     """Write plain values and numpy's scalars and arrays as JSON."""
-
-    def plain(other):
-        if isinstance(other, (np.generic, np.ndarray)):
-            return other.tolist()
-        raise TypeError(f"{other!r} cannot be stored as JSON.")
-
-    return json.dumps(value, default=plain)
+    return json.dumps(value, default=methodcaller("tolist"))

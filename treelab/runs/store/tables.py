@@ -44,21 +44,12 @@ class StoredTables:
         """Store a table under its content's hash and return that id.
 
         The same table again is stored once, under the newer name and time; where its
-        file was damaged or gone, that mends it.
+        file was damaged or gone, that mends it. ValueError if a column cannot be
+        stored, or mixes dates with others, naming it.
 
-        Parameters
-        ----------
-        frame : DataFrame
-            Its dates and durations are stored as the numbers that learners read.
-        name : str
-        user : str, default=""
-            Who sees it, beside others that added it; "": all, where nobody added it
-            as theirs. One that all may see stays so.
-
-        Raises
-        ------
-        ValueError
-            If a column cannot be stored, or mixes dates with others, naming it.
+        Its dates and durations are stored as the numbers that learners read. The user
+        sees it, beside others that added it; "": all do, where nobody added it as
+        theirs. One that all may see stays so.
         """
         content = _parquet(as_frame(frame))
         table_id = hashlib.sha256(content).hexdigest()
@@ -93,12 +84,8 @@ class StoredTables:
     def table_file(self, table_id: str) -> Path:
         """Return the Parquet file of a table, which is what was stored.
 
-        Raises
-        ------
-        LookupError
-            If there is none of this id.
-        StoreError
-            If its file is gone or is not what was stored, or its row was lost.
+        LookupError if there is none of this id. StoreError if its file is gone or is
+        not what was stored, or its row was lost.
         """
         name, path = self._table_name(table_id), self._table_path(table_id)
         if why := why_damaged(path):

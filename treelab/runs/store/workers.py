@@ -4,7 +4,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,25 +157,21 @@ class WorkerRegistry:
 HEARTBEAT_SECONDS = 1.0
 
 
-class Heartbeat:
-    """Calls ``record`` every few seconds for the length of a ``with`` block."""
+@contextmanager
+def heartbeat(
+    record: Callable[[], None], seconds: float = HEARTBEAT_SECONDS
+) -> Iterator[None]:
+    """Call ``record`` every few seconds for the length of a ``with`` block."""
+    ended = threading.Event()
 
-    def __init__(self, record: Callable[[], None], seconds: float = HEARTBEAT_SECONDS):
-        self._record, self._seconds = record, seconds
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+    def beat() -> None:
+        while not ended.wait(seconds):
+            record()
 
-    def __enter__(self) -> "Heartbeat":
-        """Start the thread."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_) -> None:
-        """End the thread."""
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        """Call until the block ends."""
-        while not self._ended.wait(self._seconds):
-            self._record()
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -1,8 +1,7 @@
 """The Dask cluster on which runs are trained, where ``TREELAB_CLUSTER`` names one.
 
 A worker there is sent a run's id and the store's address; all else passes through the
-store, which all machines see. Functions of a program that waits for them, as of
-``bench``, are called there by a ``Caller``.
+store, which all machines see.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 import os
 import platform
 import secrets
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +28,6 @@ if TYPE_CHECKING:  # loading it takes a second, and it is an extra
 CONNECT_SECONDS = 10
 SLOT = "cluster"  # of the worker that hands runs on to the cluster
 MARK = "cluster.txt"  # in the data folder, by which a machine knows it for the same
-# Fits share a process's threads badly, and numba's may not meet.
-_ONE_AT_A_TIME = threading.Lock()
 
 
 def cluster_address() -> str:
@@ -41,12 +38,8 @@ def cluster_address() -> str:
 def check_cluster(store: RunStore) -> None:
     """Raise unless runs of a store can be trained on the cluster that is named, if any.
 
-    Raises
-    ------
-    ImportError
-        If Dask's ``distributed`` is not installed.
-    ValueError
-        If other machines cannot open the store.
+    ImportError if Dask's ``distributed`` is not installed. ValueError if other machines
+    cannot open the store.
     """
     if not (address := cluster_address()):
         return
@@ -77,12 +70,8 @@ def _check_installed(address: str) -> None:
 def connect(address: str) -> Client:
     """Connect to a Dask scheduler.
 
-    Raises
-    ------
-    ImportError
-        If Dask's ``distributed`` is not installed.
-    OSError
-        If no scheduler answers at the address.
+    ImportError if Dask's ``distributed`` is not installed. OSError if no scheduler
+    answers at the address.
     """
     _check_installed(address)
     from distributed import Client
@@ -105,12 +94,7 @@ def misfits(client: Client, store: RunStore | None = None) -> dict[str, str]:
     """Say by address why some workers cannot train.
 
     They have another treelab or Python than this machine, or do not see the store.
-
-    Parameters
-    ----------
-    client : Client
-    store : RunStore, optional
-        Whose runs they are to train; none: they need no store.
+    Without one whose runs they are to train, they need no store.
     """
     answers: Any = client.run(eval, _VERSIONS, on_error="return")  # this client waits
     found = {address: _difference(answer) for address, answer in answers.items()}
@@ -176,94 +160,29 @@ def help_search(run_id: str, home: str, server: Server) -> None:
             return
 
 
-class Caller:
-    """Calls functions on the workers of a cluster, many at once.
+@contextmanager
+def using(
+    address: str, store: RunStore | None = None
+) -> Iterator[tuple[Client, list[str]]]:
+    """Connect to a Dask scheduler; yield its client, and the workers that can train.
 
-    Parameters
-    ----------
-    address : str
-        Of the Dask scheduler.
-    store : RunStore, optional
-        That the workers have to see; none: they need no store.
-
-    Raises
-    ------
-    ImportError
-        If Dask's ``distributed`` is not installed.
-    OSError
-        If no scheduler answers, or none of its workers can train.
-
-    Attributes
-    ----------
-    words : str
-        Names the cluster.
+    They have to see the store, if any. How many there are is said on standard error.
+    ImportError if Dask's ``distributed`` is not installed. OSError if no scheduler
+    answers, or none of its workers can train.
     """
-
-    def __init__(self, address: str, store: RunStore | None = None):
-        self._client = connect(address)
-        wrong = misfits(self._client, store)
-        self._workers = [w for w in worker_addresses(self._client) if w not in wrong]
-        if not self._workers:
-            self.close()
+    client = connect(address)
+    try:
+        wrong = misfits(client, store)
+        workers = [own for own in worker_addresses(client) if own not in wrong]
+        if not workers:
             why = f"can train: {next(iter(wrong.values()))}." if wrong else "is there."
             raise OSError(
                 f"The Dask cluster at {address} has no worker: none {why} Start one: "
                 f"dask worker {address} --nthreads 1."
             )
-        number = counted(len(self._workers), "worker")
-        self.words = f"the Dask cluster at {address}, {number}"
-
-    def __enter__(self) -> Caller:
-        """Return this caller, for the length of a ``with`` block."""
-        return self
-
-    def __exit__(self, *_) -> None:
-        """Leave the cluster."""
-        self.close()
-
-    def calls(
-        self, function: Callable, shared: Sequence, each: Sequence[Sequence]
-    ) -> Iterator[tuple[int, Any]]:
-        """Call a function, and yield what it returns as the calls end.
-
-        Dask calls it once more where a worker is lost.
-
-        Parameters
-        ----------
-        function : callable
-            Called as ``function(*own, *shared)``.
-        shared : sequence
-            Arguments of all calls, sent to each worker once.
-        each : sequence of sequence
-            A call's own arguments.
-
-        Yields
-        ------
-        (int, object)
-            Place of the call, and what it returned; the exception where Dask gave up.
-        """
-        from distributed import as_completed
-
-        sent = self._client.scatter(
-            list(shared), workers=self._workers, broadcast=True, hash=False
-        )
-        futures = {
-            self._client.submit(
-                _call, function, own, *sent, workers=self._workers, pure=False
-            ): place
-            for place, own in enumerate(each)
-        }
-        for future in as_completed(futures, loop=self._client.loop):
-            error = future.exception()
-            yield futures[future], future.result() if error is None else error
-
-    def close(self) -> None:
-        """Leave the cluster."""
+        number = counted(len(workers), "worker")
+        print(f"Training on the Dask cluster at {address}, {number}.", file=sys.stderr)
+        yield client, workers
+    finally:
         with suppress(OSError):
-            self._client.close()
-
-
-def _call(function: Callable, own: Sequence, *shared: Any) -> Any:
-    """Call a function on a worker, when no other is called there."""
-    with _ONE_AT_A_TIME:
-        return function(*own, *shared)
+            client.close()

@@ -144,13 +144,7 @@ class Queue:
     they end by themselves when no app is left. Any number of queues, in any number of
     processes, may share a store: a lock sees to it that each slot has one worker. Where
     ``TREELAB_CLUSTER`` holds the address of a Dask scheduler, the one worker of this
-    machine has them trained there.
-
-    Parameters
-    ----------
-    store : RunStore
-    command : sequence of str
-        The command that starts a worker.
+    machine has them trained there. The command starts a worker.
     """
 
     def __init__(self, store: RunStore, command: Sequence[str] = WORKER_COMMAND):
@@ -163,10 +157,8 @@ class Queue:
     def submit(self, run_id: str) -> None:
         """Have a queued run trained as soon as there is room for it.
 
-        Raises
-        ------
-        ImportError, ValueError
-            If a cluster is named that cannot train; see ``check_cluster``.
+        ImportError or ValueError if a cluster is named that cannot train; see
+        ``check_cluster``.
         """
         check_cluster(self.store)
         self.store.submit(run_id)

@@ -16,7 +16,7 @@ from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.run_one import PROCESS_ENDED, train
 from treelab.runs.store.database import StoreError
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.workers import Heartbeat, ProcessId
+from treelab.runs.store.workers import ProcessId, heartbeat
 from treelab.runs.workers.kernels import start_compiling
 from treelab.runs.workers.queue import FIRST_CPU, QUICK, lower_priority, slot_device
 
@@ -35,17 +35,11 @@ def log_line(run_id: str, words: str) -> None:
 class Worker:
     """Takes runs from the store, trains them here, and records that it is alive.
 
-    It ends on SIGTERM or SIGINT: the run under way becomes "interrupted". It never
-    ends in the middle of a run because the app went away.
-
-    Parameters
-    ----------
-    store : RunStore
-    slot : str
-        See ``treelab.runs.workers.queue``.
-    end_when_unused : bool, default=False
-        End when no app that asked for workers is alive and no run waits, so that
-        nothing is left behind a closed app. Else stay until ended by a signal.
+    It ends on SIGTERM or SIGINT: the run under way becomes "interrupted". It never ends
+    in the middle of a run because the app went away. The slots are those of
+    ``treelab.runs.workers.queue``. With ``end_when_unused`` it ends when no app that
+    asked for workers is alive and no run waits, so that nothing is left behind a closed
+    app.
     """
 
     def __init__(self, store: RunStore, slot: str, *, end_when_unused: bool = False):
@@ -69,15 +63,12 @@ class Worker:
     def work(self) -> None:
         """Train runs until it is time to end.
 
-        Raises
-        ------
-        ValueError
-            If another worker fills the slot.
+        ValueError if another worker fills the slot.
         """
         self._register()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._request_end)
-        with Heartbeat(self._heartbeat):
+        with heartbeat(self._heartbeat):
             self._warm_up()
             if self._state == "starting":
                 self._state = "idle"
@@ -135,10 +126,8 @@ class Worker:
         if self._device is not None and not torch.cuda.is_available():
             self._device, note = None, " (this torch cannot use the GPU)"
         device = resolve_device(self._device or "auto")
-        # A first step of a first optimizer loads modules for a second or two.
-        weight = torch.zeros(1, device=device, requires_grad=True)
-        weight.sum().backward()
-        torch.optim.Adam([weight]).step()
+        # A first step takes a GPU a second or two.
+        torch.zeros(1, device=device, requires_grad=True).sum().backward()
         _import_learners(quick=False)
         self._memory = partial(free_memory, device)
         self._device_name = device_name(device) + note

@@ -1,7 +1,7 @@
 """Forest: trees of another program, their columns, and how they predict together."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -331,11 +331,7 @@ class Forest(Sequence):
             raise ValueError("A regression forest has no class probabilities.")
         if not self.is_sum:
             return self._mean([tree.predict_proba(X) for tree in self.trees])
-        margin = self.decision_function(X).astype(np.float64)
-        if self.link == "softmax":
-            return softmax(margin)
-        yes = 1 / (1 + np.exp(-margin[:, 0]))
-        return np.column_stack([1 - yes, yes])
+        return self.linked(self.decision_function(X).astype(np.float64))
 
     def predict(self, X) -> np.ndarray:
         """Return each row's most probable class, or value of the target; (n_rows,)."""
@@ -343,9 +339,15 @@ class Forest(Sequence):
             return most_probable(self.classes, self.predict_proba(X))
         if not self.is_sum:
             return self._mean([tree.predict(X) for tree in self.trees])
-        total = self.decision_function(X)[:, 0].astype(np.float64)
+        return self.linked(self.decision_function(X).astype(np.float64))[:, 0]
+
+    def linked(self, total: np.ndarray) -> np.ndarray:
+        """Return what sums (n, n_outputs) predict: values (n, 1), or probabilities."""
+        if self.link == "softmax":
+            return softmax(total)
         if self.link == "logistic":
-            return 1 / (1 + np.exp(-total))
+            yes = 1 / (1 + np.exp(-total))
+            return yes if self.classes is None else np.hstack([1 - yes, yes])
         return np.exp(total) if self.link == "exp" else total
 
     def _mean(self, parts: list[np.ndarray]) -> np.ndarray:
@@ -366,12 +368,14 @@ def _places(tree: Tree) -> np.ndarray:
 # Boosted trees of another program, which are added up: what their readers share.
 
 
-def refusing_other(what: str, name: str) -> AbstractContextManager[None]:
+@contextmanager
+def refusing_other(what: str, name: str) -> Iterator[None]:
     """Turn what a damaged file may lead to into a ValueError that says what to do."""
-    return refusing_damage(
+    with refusing_damage(
         f"This is not {what}, or it is damaged: {{!r}}. Write one with "
         f"booster.save_model({name!r})."
-    )
+    ):
+        yield
 
 
 def check_columns(n_columns: int, program: str) -> None:
@@ -381,6 +385,22 @@ def check_columns(n_columns: int, program: str) -> None:
             f"This {program} model has {n_columns:,} columns; treelab reads at most "
             f"{MOST_COLUMNS:,}."
         )
+
+
+def column_names(
+    given: Iterable | None, stored: Sequence[str], *, may_be_more: bool = False
+) -> list[str]:
+    """Return the names of a model's columns, those ``given`` or else those stored.
+
+    A dump may lack the columns that no split tests: ``may_be_more`` are given.
+    """
+    names = [str(name) for name in (stored if given is None else given)]
+    n_columns = len(stored)
+    if not n_columns <= len(names) <= (MOST_COLUMNS if may_be_more else n_columns):
+        raise ValueError(
+            f"feature_names has {len(names)} names, the model {n_columns} columns."
+        )
+    return names
 
 
 def given_categories(categories: dict, names: Sequence[str]) -> dict[int, list[str]]:
@@ -484,12 +504,6 @@ def alone(forest: Forest) -> Tree | Forest:
         return forest
     (tree,) = forest
     sums = np.array(forest.base[0], forest.dtype) + tree.value.astype(forest.dtype)
-    value = sums.astype(np.float64)  # (n_nodes, 1)
-    if forest.link == "logistic":
-        value = 1 / (1 + np.exp(-value))
-        if forest.classes is not None:
-            value = np.column_stack([1 - value, value])
-    elif forest.link == "exp":
-        value = np.exp(value)
+    value = forest.linked(sums.astype(np.float64))
     shown = {"classes": forest.classes, "target": forest.target, "notes": forest.notes}
     return replace(tree, value=value, **shown)

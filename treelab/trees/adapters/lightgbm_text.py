@@ -20,6 +20,7 @@ from treelab.trees.adapters.forest import (
     alone,
     boosted_forest,
     check_columns,
+    column_names,
     given_categories,
     known_classes,
     refuse_wrapped,
@@ -45,6 +46,7 @@ _ZERO = 1  # of bits 2 and 3: zeros count as missing; 0: nothing does; 2: NaN do
 _OF_SPLITS = ("left_child", "right_child", "split_feature", "decision_type")
 
 
+@refusing_other("a text file of LightGBM", "model.txt")
 def from_lightgbm(
     model,
     feature_names=None,
@@ -95,32 +97,7 @@ def from_lightgbm(
     refuse_wrapped(model)
     if classes is None:
         classes = getattr(model, "classes_", None)
-    with refusing_other("a text file of LightGBM", "model.txt"):
-        text = _text(model)
-        given = feature_names, classes, categories or {}, iteration_range
-        return _model(text, *given, target, units or {})
-
-
-def _text(model) -> str:
-    """Return what the file holds."""
-    if hasattr(model, "booster_"):
-        model = model.booster_
-    if hasattr(model, "model_to_string"):
-        return model.model_to_string()
-    if isinstance(model, str | Path):
-        model = read_regular_file(Path(model), MOST_BYTES)
-    if not isinstance(model, bytes) or not model.startswith(b"tree"):
-        raise ValueError(
-            "This is not a text file of LightGBM. Write one with "
-            "booster.save_model('model.txt')."
-        )
-    return model.decode()
-
-
-def _model(
-    text: str, feature_names, classes, categories: dict, iteration_range, target, units
-) -> Tree | Forest:
-    """Return the model of a text file."""
+    text = _text(model)
     head, *blocks = re.split(
         r"^Tree=\d+$", text.partition("end of trees")[0], flags=re.M
     )
@@ -149,7 +126,7 @@ def _model(
         )
     first, end = used_rounds(n_rounds, iteration_range, f" of {n_outputs:,} trees")
     blocks = blocks[first * n_outputs : end * n_outputs]
-    columns, notes = _columns(text, facts, feature_names, categories, units)
+    columns, notes = _columns(text, facts, feature_names, categories or {}, units or {})
     scale = 1.0
     if "average_output" in head.split():
         scale = n_outputs / len(blocks)
@@ -172,6 +149,22 @@ def _model(
     return alone(forest)
 
 
+def _text(model) -> str:
+    """Return what the file holds."""
+    if hasattr(model, "booster_"):
+        model = model.booster_
+    if hasattr(model, "model_to_string"):
+        return model.model_to_string()
+    if isinstance(model, str | Path):
+        model = read_regular_file(Path(model), MOST_BYTES)
+    if not isinstance(model, bytes) or not model.startswith(b"tree"):
+        raise ValueError(
+            "This is not a text file of LightGBM. Write one with "
+            "booster.save_model('model.txt')."
+        )
+    return model.decode()
+
+
 def _fields(block: str) -> dict[str, str]:
     """Return the lines "name=value" of a block."""
     lines = (line.partition("=") for line in block.splitlines())
@@ -183,12 +176,9 @@ def _columns(
 ) -> tuple["_Columns", tuple[str, ...]]:
     """Return the features that the trees share, and what is not sure of them."""
     stored = facts["feature_names"].split()
-    names = [str(name) for name in (stored if feature_names is None else feature_names)]
-    if len(stored) != int(facts["max_feature_idx"]) + 1 or len(names) != len(stored):
-        raise ValueError(
-            f"The model has {int(facts['max_feature_idx']) + 1:,} columns, got "
-            f"{len(names):,} names."
-        )
+    if len(stored) != int(facts["max_feature_idx"]) + 1:
+        raise ValueError("This LightGBM model lacks names of columns: it is damaged.")
+    names = column_names(feature_names, stored)
     check_columns(len(names), "LightGBM")
     known = given_categories(categories, names)
     notes: tuple[str, ...] = ()

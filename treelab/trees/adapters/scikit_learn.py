@@ -8,6 +8,7 @@ from treelab.trees.adapters.forest import (
     Columns,
     Forest,
     boosted_forest,
+    column_names,
     float32_thresholds,
     refuse_wrapped,
     tree_arguments,
@@ -172,14 +173,8 @@ def _names(model, names) -> list[str]:
     n = getattr(model, "n_features_in_", None)
     if n is None:
         raise ValueError(f"{type(model).__name__} is not fitted; call fit first.")
-    if names is None:
-        names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(n)])
-    names = [str(name) for name in names]
-    if len(names) != n:
-        raise ValueError(
-            f"feature_names has {len(names)} names, the model {n} columns."
-        )
-    return names
+    stored = getattr(model, "feature_names_in_", [f"x{i}" for i in range(n)])
+    return column_names(names, stored)
 
 
 def _read_tree(model, features, classes, target: str) -> Tree:

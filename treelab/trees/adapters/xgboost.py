@@ -13,6 +13,7 @@ from treelab.trees.adapters.forest import (
     alone,
     boosted_forest,
     check_columns,
+    column_names,
     float32_thresholds,
     given_categories,
     known_classes,
@@ -108,10 +109,9 @@ def _codes(stored: list) -> list[int]:
     return codes
 
 
-def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
+def dumped_nodes(tree: dict, names: dict[str, int]) -> Nodes:
     """Read a tree of ``get_dump(dump_format="json")``; new columns join ``names``."""
     found: dict[int, dict] = {}
-    column_of = {name: i for i, name in enumerate(names)}
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -128,11 +128,7 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
         if "leaf" in node:
             value[i] = node["leaf"]
             continue
-        name = str(node["split"])
-        if name not in column_of:
-            column_of[name] = len(names)
-            names.append(name)
-        column[i] = column_of[name]
+        column[i] = names.setdefault(str(node["split"]), len(names))
         yes, no = node["yes"], node["no"]
         condition_of = node.get("split_condition", 1)
         if isinstance(condition_of, list):  # yes is where the category is among them
@@ -258,14 +254,7 @@ def from_xgboost(
             read = _saved(stored, iteration_range, of_estimator=of_estimator)
     if isinstance(stored, list) and iteration_range is not None:
         raise ValueError("A dump of xgboost does not say which trees are one round.")
-    names = read.names
-    if feature_names is not None:
-        names = [str(name) for name in feature_names]
-        if len(names) < len(read.names):
-            raise ValueError(
-                f"feature_names has {len(names)} names, the model "
-                f"{len(read.names)} columns."
-            )
+    names = column_names(feature_names, read.names, may_be_more=True)
     known = read.categories | given_categories(categories or {}, names)
     if lost := [names[column] for column, own in known.items() if not own]:
         raise ValueError(
@@ -327,11 +316,11 @@ def _dump(stored: list) -> _Model:
     """Read a dump: a list of trees, each a dict or its JSON."""
     if not stored:
         raise ValueError(_NO_TREE)
-    names: list[str] = []
+    names: dict[str, int] = {}  # and their places
     trees = [json.loads(tree) if isinstance(tree, str) else tree for tree in stored]
     nodes = [dumped_nodes(tree, names) for tree in trees]
     check_columns(len(names), "xgboost")
-    return _Model(nodes, names, [0] * len(nodes), [0.0])
+    return _Model(nodes, [*names], [0] * len(nodes), [0.0])
 
 
 def _saved(
@@ -372,9 +361,12 @@ def _saved(
         )
     classes = {"binary:logistic": 2}.get(objective, n_outputs * (link == "softmax"))
     used, notes = _used_trees(learner, model, iteration_range, of_estimator)
+    stored_names = learner.get("feature_names")
+    n_columns = len(stored_names or ()) or int(parameters["num_feature"])
+    check_columns(n_columns, "xgboost")
     return _Model(
         nodes[used],
-        _column_names(learner.get("feature_names"), parameters),
+        [str(name) for name in stored_names or (f"x{i}" for i in range(n_columns))],
         output[used],
         _margins(parameters["base_score"], link, n_outputs),
         link,
@@ -382,13 +374,6 @@ def _saved(
         _category_names(model.get("cats", {})),
         notes,
     )
-
-
-def _column_names(stored: list | None, parameters: dict) -> list[str]:
-    """Return the names of a saved model's columns; x0, x1, ... where it has none."""
-    n_columns = len(stored) if stored else int(parameters["num_feature"])
-    check_columns(n_columns, "xgboost")
-    return [str(name) for name in stored or (f"x{i}" for i in range(n_columns))]
 
 
 def _used_trees(

@@ -1,7 +1,9 @@
 """Trees and ensembles as C."""
 
+import re
 from collections.abc import Mapping
 from math import nan
+from pathlib import Path
 
 import numpy as np
 
@@ -30,26 +32,10 @@ from treelab.trees.tree import Tree, as_matrix
 
 
 TYPES = {"number": "double ", "category": "const char *"}
-HELPERS = {
-    "same": """
-static int same(const char *text, const char *other)
-{
-    return text != NULL && strcmp(text, other) == 0;
-}
-""",
-    "unless": """
-static double unless(double value, double low, double high)
-{
-    return low <= value && value <= high ? NAN : value;
-}
-""",
-    "filled": """
-static double filled(double value, double fill)
-{
-    return isnan(value) ? fill : value;
-}
-""",
-}
+# The functions of ``carried.c``, each below a line with its name.
+_TEXT = Path(__file__).with_name("carried.c").read_text("utf-8")
+CARRIED = dict(re.findall(r"^//@ (\w+)\n(.*?)(?=^//@|\Z)", _TEXT, re.M | re.S))
+_HELPERS = ("same", "unless", "filled")  # which others call
 
 
 def _file(
@@ -73,7 +59,7 @@ def _file(
         ["#include <math.h>", "#include <stddef.h>", "#include <string.h>"],
         ["struct tree_row {", *members, "};"],
         *tables,
-        *([helper] for name, helper in HELPERS.items() if f"{name}(" in used),
+        *([CARRIED[name]] for name in _HELPERS if f"{name}(" in used),
         *functions,
     ]
     return "\n\n".join("\n".join(part).strip("\n") for part in parts) + "\n"
@@ -140,25 +126,26 @@ _LINE = 8  # numbers on a line
 
 def ensemble_to_c(model: WeightedTrees) -> str:
     """Write an ensemble as ``to_c`` writes a tree."""
-    used = np.unique(model.feature).tolist()
+    used = model.read.tolist()
     read = inputs(model)
     names = dict(zip(read, identifiers(source.column for source in read)))
-    functions = [*_features(model, used, names), [_LEAF], [_WEIGHTS[model.weighting]]]
-    mean = _MEAN
+    functions = _features(model, used, names)
+    functions += [[CARRIED["leaf"]], [CARRIED[model.weighting]]]
+    mean = CARRIED["mean"]
     if model.n_deciding < model.n_estimators:
         sizes = {"MOST_DECIDERS": model.n_deciding, "NO_WEIGHT": FAR_BELOW}
         limits = [f"#define TREE_{name} {size}" for name, size in sizes.items()]
-        functions.append([*limits, _LIMIT])
-        mean = _MEAN.replace("weigh(weight);", "limit(weight);\n    weigh(weight);")
+        functions.append([*limits, CARRIED["limit"]])
+        mean = mean.replace("weigh(weight);", "limit(weight);\n    weigh(weight);")
     functions.append([mean])
     if model.classes is None:
-        functions.append([_PREDICT])
-    elif model.leaf_output == "probabilities":
-        functions.append([_PROBABILITIES, "", _CLASS])
+        functions.append([CARRIED["predict"]])
     else:
-        is_single = model.leaf_value.shape[2] == 1
-        logits = _ONE_LOGIT if is_single else _LOGITS
-        functions.append([logits, "", _CLASS])
+        is_mean = model.leaf_output == "probabilities"
+        found = CARRIED["probabilities" if is_mean else "logits"]
+        if not is_mean and model.leaf_value.shape[2] == 1:
+            found = found.replace(*_ONE_LOGIT)
+        functions.append([found, "", CARRIED["class"]])
     return _file(model, names, [], [_tables(model, used)], functions)
 
 
@@ -219,150 +206,11 @@ def _features(model: WeightedTrees, used: list[int], names) -> list[list[str]]:
     return [*functions, [*lines, "}"]]
 
 
-_LEAF = """
-static int find_leaf(const double *x, int tree)
-{
-    int node = 0;
-    while (node < TREE_N_SPLITS) {
-        int split = tree * TREE_N_SPLITS + node;
-        double value = x[split_feature[split]];
-        int left = isnan(value) ? split_missing_left[split]
-                                : value <= split_threshold[split];
-        node = 2 * node + (left ? 1 : 2);
-    }
-    return tree * TREE_N_LEAVES + node - TREE_N_SPLITS;
-}
-"""
-_WEIGHTS = {
-    "softmax": """
-/* Scores become weights: a softmax up to a factor. */
-static void weigh(double *score)
-{
-    double top = score[0];
-    for (int i = 1; i < TREE_N_TREES; i++) if (score[i] > top) top = score[i];
-    for (int i = 0; i < TREE_N_TREES; i++) score[i] = exp(score[i] - top);
-}
-""",
-    "entmax15": """
-/* Scores become weights: a 1.5-entmax, (score / 2 - tau) squared or 0, by Newton's
-   steps to the tau at which they sum to 1. */
-static void weigh(double *score)
-{
-    double tau = score[0] / 2;
-    for (int i = 1; i < TREE_N_TREES; i++) if (score[i] / 2 > tau) tau = score[i] / 2;
-    tau -= 1;
-    for (int step = 0; step < 60; step++) {
-        double sum = 0, squares = 0, move;
-        for (int i = 0; i < TREE_N_TREES; i++) {
-            double root = score[i] / 2 - tau;
-            if (root > 0) { sum += root; squares += root * root; }
-        }
-        move = (squares - 1) / (2 * sum);
-        if (!(move > 1e-14)) break;
-        tau += move;
-    }
-    for (int i = 0; i < TREE_N_TREES; i++) {
-        double root = score[i] / 2 - tau;
-        score[i] = root > 0 ? root * root : 0;
-    }
-}
-""",
-}
-_MEAN = """
-static void mean_values(const struct tree_row *row, double *mean)
-{
-    double x[TREE_N_FEATURES], weight[TREE_N_TREES], total = 0;
-    int leaf[TREE_N_TREES];
-    read_row(row, x);
-    for (int i = 0; i < TREE_N_TREES; i++) {
-        leaf[i] = find_leaf(x, i);
-        weight[i] = leaf_weight[leaf[i]];
-    }
-    weigh(weight);
-    for (int k = 0; k < TREE_N_VALUES; k++) mean[k] = 0;
-    for (int i = 0; i < TREE_N_TREES; i++) {
-        total += weight[i];
-        for (int k = 0; k < TREE_N_VALUES; k++)
-            mean[k] += weight[i] * leaf_value[leaf[i] * TREE_N_VALUES + k];
-    }
-    for (int k = 0; k < TREE_N_VALUES; k++) mean[k] /= total;
-}
-"""
-_LIMIT = """
-/* All but the highest scores become so low that they weigh nothing. */
-static void limit(double *score)
-{
-    double highest[TREE_MOST_DECIDERS]; /* in falling order */
-    int found = 0;
-    for (int i = 0; i < TREE_N_TREES; i++) {
-        int place = found;
-        if (found == TREE_MOST_DECIDERS) {
-            if (score[i] <= highest[found - 1]) continue;
-            place = found - 1;
-        } else {
-            found++;
-        }
-        while (place > 0 && highest[place - 1] < score[i]) {
-            highest[place] = highest[place - 1];
-            place--;
-        }
-        highest[place] = score[i];
-    }
-    for (int i = 0; i < TREE_N_TREES; i++)
-        if (score[i] < highest[found - 1]) score[i] = TREE_NO_WEIGHT;
-}
-"""
-_PREDICT = """
-double tree_predict(const struct tree_row *row)
-{
-    double mean[TREE_N_VALUES];
-    mean_values(row, mean);
-    return mean[0];
-}
-"""
-_PROBABILITIES = """
-void tree_probabilities(const struct tree_row *row, double *probability)
-{
-    mean_values(row, probability);
-}
-"""
-_LOGITS = """
-void tree_probabilities(const struct tree_row *row, double *probability)
-{
-    double top, sum = 0;
-    mean_values(row, probability);
-
-    top = probability[0];
-    for (int i = 1; i < TREE_N_CLASSES; i++)
-        if (probability[i] > top) top = probability[i];
-    for (int i = 0; i < TREE_N_CLASSES; i++)
-        sum += probability[i] = exp(probability[i] - top);
-    for (int i = 0; i < TREE_N_CLASSES; i++) probability[i] /= sum;
-}
-"""
-_ONE_LOGIT = _LOGITS.replace(
+_ONE_LOGIT = (  # what changes where there is one
     "(row, probability);\n",
     "(row, probability + 1);\n"
     "    probability[0] = 0; /* the one logit is that of the second class */\n",
 )
-_CLASS = """
-int tree_class(const struct tree_row *row)
-{
-    double probability[TREE_N_CLASSES], most = 0;
-    int best = 0;
-    tree_probabilities(row, probability);
-    for (int i = 0; i < TREE_N_CLASSES; i++) {
-        double weighted = 0;
-        for (int j = 0; j < TREE_N_CLASSES; j++)
-            weighted += probability[j] * class_weight[i][j];
-        if (weighted > most) {
-            most = weighted;
-            best = i;
-        }
-    }
-    return best;
-}
-"""
 
 
 # A tree as a function in C99; NaN and NULL are missing values.
@@ -415,8 +263,6 @@ class _File(NestedWriter):
 
     def __init__(self, tree: Tree):
         super().__init__(tree)
-        # Feature index to the lines of its function.
-        self.scores: dict[int, list[str]] = {}
         leaves = tree.is_leaf.nonzero()[0].tolist()
         self.place = {leaf: i for i, leaf in enumerate(leaves)}
         self.kind = "double" if tree.classes is None else "int"
@@ -432,7 +278,7 @@ class _File(NestedWriter):
         tables = []
         if self.tree.classes is not None:
             tables.append(self._tables())
-            functions.append([_CLASS_FUNCTIONS])
+            functions.append([CARRIED["tree_class"]])
         functions = [*self.scores.values(), *functions]
         return _file(self.tree, self.names, [comment(_BUILD)], tables, functions)
 
@@ -501,18 +347,3 @@ class _File(NestedWriter):
         found = _score_function(term.index, term.fill, term.scores, term.unseen)
         self.scores[term.index] = found
         return f"score_{term.index}({name})"
-
-
-_CLASS_FUNCTIONS = """
-const double *tree_probabilities(const struct tree_row *row)
-{
-    int leaf = tree_leaf(row);
-    return leaf < 0 ? NULL : leaf_value[leaf];
-}
-
-int tree_class(const struct tree_row *row)
-{
-    int leaf = tree_leaf(row);
-    return leaf < 0 ? -1 : leaf_class[leaf];
-}
-"""

@@ -14,7 +14,7 @@ from treelab.trees.code.writer import (
 )
 from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND
-from treelab.trees.tree import AXIS, OBLIQUE, Tree, as_matrix, used_features
+from treelab.trees.tree import AXIS, OBLIQUE, Tree, as_matrix
 
 # An ONNX graph under construction: its operators, constants and columns.
 
@@ -214,7 +214,7 @@ class _Ensemble(Graph):
         """Walk every row down every tree, to its leaf's place among all leaves."""
         model = self.model
         n_splits = model.n_leaves - 1
-        x = {int(j): self.feature(int(j)) for j in np.unique(model.feature)}
+        x = {int(j): self.feature(int(j)) for j in model.read}
         matrix = self.add("Concat", *x.values(), axis=1)
         column = np.searchsorted(np.array(list(x)), model.feature)
         tree = np.arange(model.n_estimators)[None]
@@ -317,8 +317,7 @@ class _Tree(Graph):
     """The operators of one tree."""
 
     def outputs(self) -> list:
-        used = used_features(self.model, leaves=True)
-        x = {int(j): self.feature(int(j)) for j in used}
+        x = {int(j): self.feature(int(j)) for j in self.model.read}
         node, unknown = self._leaf(x)
         return self._outputs(node, unknown, x)
 

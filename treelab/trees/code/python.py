@@ -221,7 +221,7 @@ def _module(
 
 def ensemble_to_python(model: WeightedTrees) -> str:
     """Write an ensemble as ``to_python`` writes a tree."""
-    used = np.unique(model.feature).tolist()
+    used = model.read.tolist()
     functions = [_features(model, used), _LEAF, _WEIGHTS[model.weighting]]
     if model.n_deciding < model.n_estimators:
         limit = _LIMIT.format(limit=model.n_deciding, low=FAR_BELOW)
@@ -387,11 +387,6 @@ class _Module(NestedWriter):
     """The source of one tree."""
 
     opening, otherwise, closing, remark = "if {}:", "else:", None, "  # {}"
-
-    def __init__(self, tree: Tree):
-        super().__init__(tree)
-        # Feature index to the lines of its table of scores.
-        self.scores: dict[int, list[str]] = {}
 
     def text(self) -> str:
         """Write the module."""

@@ -19,7 +19,7 @@ from treelab.trees.feature import Feature
 from treelab.trees.logits import FAR_BEHIND, unscaled_weights
 from treelab.trees.pruning_path import PruningPath
 from treelab.trees.text import prediction_text, rows_text, score_goes_left, split_text
-from treelab.trees.tree import OBLIQUE, Tree, used_features
+from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import clean, counted, listed
 
 Exported = Tree | WeightedTrees | Forest | PruningPath
@@ -143,11 +143,7 @@ def scores_of(feature: Feature) -> dict[str, float]:
 
 def inputs(model: Tree | WeightedTrees) -> list[Input]:
     """Return the columns that a model reads, in the order of its features."""
-    if isinstance(model, WeightedTrees):
-        used = np.unique(model.feature)
-    else:
-        used = used_features(model, leaves=True)
-    return list(dict.fromkeys(source_of(model.features[j]) for j in used))
+    return list(dict.fromkeys(source_of(model.features[j]) for j in model.read))
 
 
 def split_test(tree: Tree, node: int) -> Test:
@@ -173,23 +169,16 @@ def split_test(tree: Tree, node: int) -> Test:
 
 def terms(tree: Tree, weights: np.ndarray) -> tuple[Term, ...]:
     """Return the terms of a weighted sum, in the order in which the tree adds them."""
-    return tuple(
-        _term(int(j), tree.features[j], float(weights[j]))
-        for j in np.flatnonzero(weights)
-    )
-
-
-def _term(index: int, feature: Feature, weight: float) -> Term:
-    """Return one term; a score that is NaN is missing, so ``fill`` stands for it."""
-    source, fill = source_of(feature), feature.fill
-    if feature.kind == "number":
-        return Term(index, source, weight, fill)
-    scores = {
-        category: fill if isnan(score) else score
-        for category, score in scores_of(feature).items()
-    }
-    unseen = fill if isnan(feature.unseen) else feature.unseen
-    return Term(index, source, weight, fill, scores, unseen)
+    found = []
+    for j in np.flatnonzero(weights).tolist():
+        feature = tree.features[j]
+        own, fill = scores_of(feature), feature.fill
+        # A score that is NaN is missing, so ``fill`` stands for it.
+        scores = {name: fill if isnan(score) else score for name, score in own.items()}
+        unseen = fill if isnan(feature.unseen) else feature.unseen
+        known = (None, nan) if feature.kind == "number" else (scores, unseen)
+        found.append(Term(j, source_of(feature), float(weights[j]), fill, *known))
+    return tuple(found)
 
 
 # What code in any language shares: the columns it reads, its predictions.
@@ -383,6 +372,8 @@ class NestedWriter(Writer):
     def __init__(self, tree: Tree):
         super().__init__(tree)
         self.names = dict(zip(self.inputs, identifiers(i.column for i in self.inputs)))
+        # Feature index to the lines of its table, or function, of scores.
+        self.scores: dict[int, list[str]] = {}
 
     @abstractmethod
     def number_test(self, test: NumberTest) -> str:

@@ -13,18 +13,10 @@ MOST_SECONDS = 20
 def read_duckdb(
     content: bytes, name: str, sheet: str | None, query: str | None
 ) -> tuple[list[ColumnReading], list[str]]:
-    """Read the columns of one table, or of one SELECT, with notes.
+    """Read the columns of a table, or a SELECT, of a copy of a database, with notes.
 
-    Parameters
-    ----------
-    content : bytes
-        A DuckDB database; a copy of it is read.
-    name : str
-        The file, in messages.
-    sheet : str or None
-        The table or view; None takes the only one.
-    query : str or None
-        One SELECT statement, which goes before ``sheet``.
+    ``sheet`` is the table or view, None takes the only one; ``query``, one SELECT
+    statement, goes before it.
 
     Raises
     ------

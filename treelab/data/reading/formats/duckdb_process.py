@@ -40,19 +40,9 @@ TABLES = (
 def as_parquet(
     content: bytes, name: str, sheet: str | None, query: str | None, seconds: float
 ) -> tuple[dict, bytes]:
-    """Return the rows of one table, or of one SELECT, as Parquet.
+    """Return the rows of one table, or of one SELECT, as Parquet; see ``read_duckdb``.
 
-    Parameters
-    ----------
-    content : bytes
-    name : str
-        The file, in messages.
-    sheet : str or None
-        The table or view; None takes the only one.
-    query : str or None
-        One SELECT statement, which goes before ``sheet``.
-    seconds : float
-        How long the query may take.
+    The query may take so many ``seconds``.
     """
     import duckdb
 

@@ -26,26 +26,9 @@ def run_guarded(
 ) -> tuple[dict, bytes]:
     """Read a file by a module of this folder, in a process of its own.
 
-    Parameters
-    ----------
-    module : str
-        Name of a module that calls ``serve``.
-    content : bytes
-    name : str
-        The file, in messages.
-    **choices
-        What else the module's function takes, as JSON.
-
-    Returns
-    -------
-    about : dict
-    content : bytes
-        What the module's function returned.
-
-    Raises
-    ------
-    TableError
-        If the file cannot be read, or takes too much memory or time.
+    The ``module`` calls ``serve``; ``choices`` are what else its function takes, as
+    JSON. Returned is what that returns. TableError if the file cannot be read, or takes
+    too much memory or time.
     """
     command = (sys.executable, "-P", "-m", f"{__package__}.{module}")
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -14,25 +14,11 @@ OFFLINE = "A network error occurred"  # how scikit-learn's warning begins
 
 
 def fetch(content: bytes, name: str, folder: str, asked: str) -> tuple[dict, bytes]:
-    """Fetch a table by its number or name, or take it from the cache.
+    """Fetch a table by its number or name, or take it from the cache in ``folder``.
 
-    Parameters
-    ----------
-    content : bytes
-        Not used.
-    name : str
-        OpenML's number of a table, or its name.
-    folder : str
-        Where what was fetched is cached.
-    asked : str
-        What the person who asks calls the table.
-
-    Returns
-    -------
-    about : dict
-        "title", the table's name and number, and "notes", sentences.
-    written : bytes
-        Parquet, the target as the last column.
+    ``name`` is OpenML's number of a table, or its name; ``asked`` is what the person
+    who asks calls it; ``content`` is not used. Returned are "title", the table's name
+    and number, and "notes", sentences; and Parquet, the target as the last column.
     """
     from sklearn.datasets import fetch_openml
     from sklearn.datasets._openml import OpenMLError

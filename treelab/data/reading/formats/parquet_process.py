@@ -34,15 +34,8 @@ def as_parquet(
 ) -> tuple[dict, bytes]:
     """Return a file's table as Parquet.
 
-    Parameters
-    ----------
-    content : bytes
-    name : str
-        The file, in messages.
-    kind : str
-        "arrow", "stata", "spss", "sas" or "xport".
-    kinds : dict
-        "number", "date" or "category": what columns were at training, as far as known.
+    ``kind`` is "arrow", "stata", "spss", "sas" or "xport"; ``kinds`` are "number",
+    "date" or "category": what columns were at training, as far as known.
     """
     notes: list[str] = []
     try:

@@ -52,20 +52,9 @@ def sheet_as_text(
 ) -> tuple[dict, bytes]:
     """Return a sheet as CSV, a line for each row, and what was done to it.
 
-    Parameters
-    ----------
-    content : bytes
-        A workbook: .xlsx, .xlsm, .xlsb, .xls or .ods.
-    name : str
-        The file, in messages.
-    sheet : str or None
-        None takes the only sheet that is filled.
-    header : int or None
-        The row that names the columns, from 1; 0 if none does, None finds it.
-    known : list of str
-        Names of columns that are expected: the row with most of them is the header.
-    mark : str
-        Goes ahead of what is no text: as text, 1.234 may be 1234, and 7 a code.
+    The workbook is .xlsx, .xlsm, .xlsb, .xls or .ods; of ``sheet``, ``header`` and
+    ``known`` see ``sheet_text``. The ``mark`` goes ahead of what is no text: as text,
+    1.234 may be 1234, and 7 a code.
     """
     import python_calamine as calamine
 

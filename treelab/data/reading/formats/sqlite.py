@@ -29,18 +29,10 @@ DAMAGED = "is a database that is damaged or cut off. Copy it again."
 def read_sqlite(
     content: bytes, name: str, sheet: str | None, query: str | None
 ) -> Cells:
-    """Read the rows of one table, or of one SELECT.
+    """Read the rows of one table, or of one SELECT, of a copy of a database in memory.
 
-    Parameters
-    ----------
-    content : bytes
-        An SQLite database; it is read as a copy in memory.
-    name : str
-        The file, in messages.
-    sheet : str or None
-        The table or view; None takes the only one.
-    query : str or None
-        One SELECT statement, which goes before ``sheet``.
+    ``sheet`` is the table or view, None takes the only one; ``query``, one SELECT
+    statement, goes before it.
 
     Raises
     ------

@@ -13,18 +13,9 @@ def sheet_text(
     Cells become text as a person would write it, dates as 2019-07-31, so that the
     reader of text reads them by the rules that hold for a CSV file.
 
-    Parameters
-    ----------
-    content : bytes
-    name : str
-        The file, in messages.
-    sheet : str or None
-        None takes the only sheet that is filled.
-    header : int or None
-        The row that names the columns, from 1; 0 if none does, None finds it.
-    known : list of str
-        Columns of another table that this one is read as; the row that names most of
-        them is the header.
+    None takes the only ``sheet`` that is filled. The ``header`` is the row that names
+    the columns, from 1; 0 if none does, None finds it: of the ``known`` columns of
+    another table that this one is read as, it names most.
 
     Raises
     ------
