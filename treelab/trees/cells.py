@@ -401,9 +401,7 @@ def typed_value(word: str) -> str | int | float | bool:
     return float(text) if re.search("[.e]", text) else int(text)
 
 
-def check_held(
-    name: object, dtype: Any, held: CellForm, form: CellForm | None
-) -> None:
+def check_held(name: object, dtype: Any, held: CellForm, form: CellForm | None) -> None:
     """Raise ValueError where typed cells are not what those of training rows held.
 
     They are of a ``dtype`` and ``held`` in a form, or as a kind: true and false are
