@@ -145,8 +145,8 @@ def import_model(
     problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
     if model.classes is not None:
-        model = _with_labels(model, split)
-        _check_labels(model.classes, split, problem.target)
+        model = _with_labels(model, model.classes, split)
+        _check_labels(model.classes or (), split, problem.target)
     if not isinstance(model, PruningPath) and not np.any(model.n_rows):
         model = model.with_rows(*split.rows("train"))
     unknown = unknown_categories(model, split.rows(JOINED).X)
@@ -296,13 +296,13 @@ def _order_notes(model: Model, split: DataSplit) -> list[str]:
     ]
 
 
-def _with_labels(model: Model, split: DataSplit) -> Model:
+def _with_labels(model: Model, classes: tuple, split: DataSplit) -> Model:
     """Let classes that are true and false be called as the table has them."""
     own = {str(label).lower(): label for label in pd.unique(split.rows(JOINED).y)}
-    words = [str(label).lower() for label in model.classes or ()]
+    words = [str(label).lower() for label in classes]
     if isinstance(model, PruningPath) or {*words} != {"true", "false"}:
         return model
-    return replace(model, classes=tuple(map(own.get, words, model.classes)))
+    return replace(model, classes=tuple(map(own.get, words, classes)))
 
 
 def _check_labels(classes: tuple, split: DataSplit, target: str) -> None:
