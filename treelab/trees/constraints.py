@@ -17,6 +17,7 @@ from treelab.trees.pruning import (
     path_of_sizes,
     prune_empty,
 )
+from treelab.trees.text import score_goes_left
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted
 
@@ -130,16 +131,17 @@ def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
 
 def _pairs(name: str, given: Any, example: str, by: str = ",") -> dict[str, Any]:
     """Read "a: x, b: y", or a mapping; raise ValueError for what is named twice."""
-    if isinstance(given, str):
+    pairs: list[tuple[Any, Any]] = []
+    if not isinstance(given, str):
+        pairs += _mapping(name, given).items()
+    else:
         # A column's name may hold a colon, be it the key or one of several names.
         cut = str.rpartition if by == "," else str.partition
-        parts = _split(given, by)
-        pairs = [(key, value.strip()) for key, _, value in (cut(p, ":") for p in parts)]
-        for part, (key, _) in zip(parts, pairs):
-            if ":" not in part or not key.strip():
+        for part in _split(given, by):
+            key, colon, value = cut(part, ":")
+            if not colon or not key.strip():
                 raise ValueError(f"{name} reads as {example!r}, got {part!r}.")
-    else:
-        pairs = [*_mapping(name, given).items()]
+            pairs.append((key, value.strip()))
     found: dict[str, Any] = {}
     for key, value in pairs:
         word = str(key).strip()
@@ -475,9 +477,9 @@ def _goes_left(tree: Tree, node: int) -> np.ndarray:
     known = feature.scored
     labels = _labels(tree, feature.column)
     scores = [known.get(label, feature.unseen) for label in labels]
-    score = np.array([*scores, feature.unseen, np.nan])
-    left = score <= tree.threshold[node]
-    return np.where(np.isnan(score), tree.missing_left[node], left)
+    threshold, missing_left = tree.threshold[node], tree.missing_left[node]
+    every = [*scores, feature.unseen, np.nan]
+    return np.array([score_goes_left(s, threshold, missing_left) for s in every])
 
 
 # Leaf values that are nearest to those wanted and in the order that is asked.
