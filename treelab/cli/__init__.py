@@ -1,1 +1,1 @@
-"""The command line, a file a command."""
+"""The command line, a file for a command or those of a kind."""

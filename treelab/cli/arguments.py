@@ -24,13 +24,18 @@ from treelab.trees.pruning_path import Model
 EXIT_CODES = """exit codes: 0 done; 1 done, but all is not well (doctor);
 2 refused, a sentence on standard error says why; 130 interrupted"""
 
-EXAMPLES = {
+EXAMPLES = {  # by command, in the order of the help
     "app": ("app", "app --port 8600 -- --server.headless true"),
     "train": (
         "train table.csv --target price",
         "train table.csv --target ill --learner grande --set n_estimators=256",
         "train visits.csv --target ill --split group:patient --dates day:month,weekday",
         "train old.csv --target price --test-file new.csv --json",
+    ),
+    "sweep": (
+        "sweep table.csv --target price",
+        "sweep table.csv --target ill --learner cart --trials 60 --minutes 10",
+        "sweep table.csv --target price --space max_depth=2..8 --json",
     ),
     "cluster": ("cluster table.csv --set depth=3",),
     "predict": (
@@ -43,6 +48,7 @@ EXAMPLES = {
         "explain RUN --row 3 --json",
         "explain RUN --simple-rules > rules.csv",
     ),
+    "edit": ("edit RUN -o edits.json", "edit RUN --log edits.json --train gradtree"),
     "export": (
         "export RUN --format html -o tree.html",
         "export RUN --format model -o model.treelab",
@@ -53,20 +59,14 @@ EXAMPLES = {
         "report RUN --format md -o card.md",
     ),
     "compare": ("compare RUN OTHER", "compare RUN OTHER --json"),
-    "sweep": (
-        "sweep table.csv --target price",
-        "sweep table.csv --target ill --learner cart --trials 60 --minutes 10",
-        "sweep table.csv --target price --space max_depth=2..8 --json",
-    ),
-    "edit": ("edit RUN -o edits.json", "edit RUN --log edits.json --train gradtree"),
-    "bench": ("bench speed", "bench speed --steps 20 --out speed.json"),
     "runs": ("runs", "runs --json | jq '.[].metrics.test'"),
     "import": ("import model.json table.csv --target price",),
-    "doctor": ("doctor", "doctor --repair", "doctor --json"),
     "worker": ("worker --slot cpu:0",),
+    "doctor": ("doctor", "doctor --repair", "doctor --json"),
     "backup": ("backup all.zip",),
     "restore": ("restore all.zip --home copy",),
     "users": ("users --admin ann@example.org", "users --audit"),
+    "bench": ("bench speed", "bench speed --steps 20 --out speed.json"),
     "completion": (
         "completion bash > ~/.local/share/bash-completion/completions/treelab",
     ),
@@ -168,7 +168,7 @@ def _shared(name: str, said: str = "") -> str:
     return texts[name]
 
 
-COMMANDS: dict[str, Callable] = {}  # what adds a command to others, by its module
+COMMANDS: dict[str, Callable] = {}  # what adds a command to others
 
 
 def command(name: str, help: str, text: str, /, **how: Any) -> Callable:
@@ -192,7 +192,7 @@ def command(name: str, help: str, text: str, /, **how: Any) -> Callable:
             parser.set_defaults(command=run)
             _add_arguments(parser, options, how)
 
-        COMMANDS[run.__module__] = add
+        COMMANDS[name] = add
         return run
 
     return declare

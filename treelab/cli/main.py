@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from treelab.cli.arguments import COMMANDS, EXIT_CODES
+from treelab.cli.arguments import COMMANDS, EXAMPLES, EXIT_CODES
 
-FILES = (  # of the commands, in their order
+FILES = (  # with their commands
     *("app", "train", "sweep", "cluster", "predict", "explain", "edit", "export"),
-    *("report", "compare", "runs", "import_model", "worker", "doctor", "backup"),
-    *("restore", "users", "bench", "completion"),
+    *("report", "compare", "runs", "import_model", "worker", "care", "users", "bench"),
+    "completion",
 )
 
 
@@ -25,7 +25,9 @@ def build_parser(prog: str = "treelab") -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in FILES:
-        COMMANDS[import_module(f"treelab.cli.{name}").__name__](commands)
+        import_module(f"treelab.cli.{name}")
+    for name in EXAMPLES:
+        COMMANDS[name](commands)
     parser.set_defaults(build_parser=build_parser)  # whose completion is asked for
     return parser
 

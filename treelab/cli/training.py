@@ -4,8 +4,8 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 import numpy as np
 from tqdm import tqdm
@@ -21,46 +21,39 @@ from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.states import SILENT_SECONDS, TRAINER_ENDED
 from treelab.runs.workers.cluster import check_cluster, cluster_address, using
 from treelab.runs.workers.queue import Queue
-from treelab.training.events import Progress
+from treelab.training.events import Callback, Progress
 from treelab.trees.words import counted
 
 
-class ProgressBar:
-    """Training callback that draws a progress bar and asks to stop on Ctrl-C.
+@contextmanager
+def progress_bar() -> Iterator[Callback]:
+    """Draw a progress bar; yield what moves it, and asks to stop on Ctrl-C.
 
     A second Ctrl-C aborts the training.
     """
+    stops: list[int] = []
 
-    def __enter__(self) -> "ProgressBar":
-        """Draw the bar and take Ctrl-C."""
-        self._stop_requested = False
-        self._bar = tqdm(unit=" epochs", disable=None, file=sys.stderr)
-        self._previous = signal.signal(signal.SIGINT, self._request_stop)
-        return self
-
-    def __exit__(self, *_) -> None:
-        """Close the bar and give Ctrl-C back."""
-        signal.signal(signal.SIGINT, self._previous)
-        self._bar.close()
-
-    def __call__(self, report: Progress) -> bool:
-        """Move the bar; True once Ctrl-C was pressed."""
-        self._bar.total = report.max_epochs
-        if math.isfinite(report.valid_loss):
-            self._bar.set_postfix(
-                train=f"{report.train_loss:.4g}",
-                valid=f"{report.valid_loss:.4g}",
-                refresh=False,
-            )
-        self._bar.set_description(report.stage, refresh=False)
-        self._bar.update(report.total_epoch - self._bar.n)
-        return self._stop_requested
-
-    def _request_stop(self, *_) -> None:
-        """Ask the training to stop, and let the next Ctrl-C through."""
-        self._stop_requested = True
+    def request_stop(number: int, *_) -> None:
+        stops.append(number)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         print("Stopping; the best tree so far is saved.", file=sys.stderr)
+
+    def move(report: Progress) -> bool:
+        bar.total = report.max_epochs
+        if math.isfinite(report.valid_loss):
+            losses = {"train": report.train_loss, "valid": report.valid_loss}
+            written = {name: f"{loss:.4g}" for name, loss in losses.items()}
+            bar.set_postfix(written, refresh=False)
+        bar.set_description(report.stage, refresh=False)
+        bar.update(report.total_epoch - bar.n)
+        return bool(stops)
+
+    with tqdm(unit=" epochs", disable=None, file=sys.stderr) as bar:
+        previous = signal.signal(signal.SIGINT, request_stop)
+        try:
+            yield move
+        finally:
+            signal.signal(signal.SIGINT, previous)
 
 
 def print_report(
@@ -116,21 +109,14 @@ def print_report(
 def run_facts(run: Run, **more) -> dict:
     """Return what is known of a run, and more."""
     problem = run.problem
+    names = ("id", "title", "learner", "state", "error", "settings")
+    of_problem = ("task", "seed", "split_by", "split_column", "n_folds")
     return {
-        "id": run.id,
-        "title": run.title,
-        "learner": run.learner,
-        "state": run.state,
-        "error": run.error,
-        "settings": run.settings,
+        **{name: getattr(run, name) for name in names},
         "table": problem.table_name,
         "target": problem.target_name,
         "weighted_by": problem.weighting,
-        "task": problem.task,
-        "seed": problem.seed,
-        "split_by": problem.split_by,
-        "split_column": problem.split_column,
-        "n_folds": problem.n_folds,
+        **{name: getattr(problem, name) for name in of_problem},
         "created": run.created,
         "seconds": run.elapsed if run.started else None,
         "metrics": run.metrics,
@@ -198,7 +184,7 @@ class Trainer:
         if self._on_cluster:
             return self._train_there(list(run_ids))
         for run_id in run_ids:
-            with ProgressBar() as bar:
+            with progress_bar() as bar:
                 run_one(run_id, self._store.home, callbacks=[bar])
             run = self._store.run(run_id)
             if run.state != "done":
@@ -211,7 +197,7 @@ class Trainer:
         for run_id in run_ids:
             queue.submit(run_id)
         trouble, is_stopped = "", False
-        with ProgressBar() as bar:
+        with progress_bar() as bar:
             while True:
                 queue.check()
                 runs = self._runs(run_ids)

@@ -444,34 +444,23 @@ class TableEncoder:
     Every map is increasing, so a split on encoded numbers is a split in the column's
     own unit, which the ``axis_splits`` and ``oblique_splits`` give.
 
-    Parameters
-    ----------
-    numbers : {"quantile", "rank", "zscore", "minmax", "none"}, default="quantile"
-        Scale of every feature: normal scores of the ranks, ranks of the distinct
-        values, mean 0 and deviation 1, from 0 to 1, or as it is. A column that is
-        constant becomes 0, except under "none". Only the last three are affine, as
-        oblique splits need.
-    task : {"binary", "multiclass", "regression"}
-        Multiclass gives a category column one feature for each class.
-    one_hot_max : int, default=0
-        Category columns with at most this many categories, a missing one included,
-        become columns of 0 and 1, a single column where there are two; 0 never.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the folds in which categories are cross-fitted.
-
-    Attributes
-    ----------
-    features_ : tuple of Feature
-        One for each encoded column, in their order.
-    columns_ : tuple of str
-        Columns of the training table.
+    Once it is fitted, ``features_`` has a Feature for each encoded column, in their
+    order, and ``columns_`` the columns of the training table.
     """
 
+    # Scale of every feature: normal scores of the ranks, ranks of the distinct values,
+    # mean 0 and deviation 1 ("zscore"), from 0 to 1 ("minmax"), or as it is ("none"). A
+    # column that is constant becomes 0, except under "none". Only the last three are
+    # affine, as oblique splits need.
     numbers: str = "quantile"
     _: KW_ONLY
+    # "binary", "multiclass" or "regression": multiclass gives a category column one
+    # feature for each class.
     task: str
+    # Category columns with at most this many categories, a missing one included, become
+    # columns of 0 and 1, a single column where there are two; 0 never.
     one_hot_max: int = 0
-    random_state: Any = None
+    random_state: Any = None  # seeds the folds in which categories are cross-fitted
 
     def fit_transform(
         self,
@@ -482,23 +471,14 @@ class TableEncoder:
     ) -> np.ndarray:
         """Learn from training rows and return them encoded, categories cross-fitted.
 
-        Parameters
-        ----------
-        frame : DataFrame or array-like of shape (n_rows, n_columns)
-            Training rows only.
-        y : array-like of shape (n_rows,)
-            Labels of any sortable kind, or numbers for regression; none missing. Of
-            several numbers (n_rows, C) it takes the ``first_component``.
-        sample_weight : ndarray of shape (n_rows,) or None, default=None
-            Of each row in target rates and medians, above 0; None: all count alike.
-        groups : ndarray of shape (n_rows,) or None, default=None
-            Rows of one value are cross-fitted together.
+        ``y`` are labels of any sortable kind, or numbers for regression; none missing.
+        Of several numbers (n_rows, C) it takes the ``first_component``.
+        ``sample_weight`` above 0 counts in target rates and medians; rows of one value
+        of ``groups`` are cross-fitted together.
 
-        Returns
-        -------
-        ndarray of shape (n_rows, F), float64
-            For training alone: a category's score in a row does not know that row's
-            target, nor those of its group. ``transform`` gives what prediction sees.
+        What is returned, (n_rows, F), is for training alone: a category's score in a
+        row does not know that row's target, nor those of its group. ``transform`` gives
+        what prediction sees.
 
         Raises
         ------
@@ -599,28 +579,13 @@ class TableEncoder:
         of the training rows, the value that fills a missing one, and the score of a
         category never seen. So each of them keeps its side exactly.
 
-        Parameters
-        ----------
-        feature : array-like of shape (k,), int
-            Encoded column of each split.
-        threshold : array-like of shape (k,)
-            In encoded numbers. It is compared as it comes: pass what the learner
-            compared with, in the learner's own precision.
-        dtype : dtype, default=float32
-            Precision of the encoded numbers that the learner compared.
+        Of ``feature`` (k,), encoded columns, ``threshold`` (k,) is compared as it
+        comes: pass what the learner compared with, in the learner's own precision,
+        which is ``dtype``.
 
-        Returns
-        -------
-        threshold : ndarray of shape (k,), float64
-            In the column's unit, or a score; -inf where no known value goes left, inf
-            where all do.
-        missing_left : ndarray of shape (k,), bool
-            Whether a missing value goes left.
-
-        Raises
-        ------
-        ValueError
-            If a threshold is NaN.
+        Returned are thresholds (k,), float64, in the column's unit, or scores: -inf
+        where no known value goes left, inf where all do; and whether a missing value
+        goes left. ValueError if a threshold is NaN: training diverged.
         """
         feature = np.asarray(feature, dtype=np.int64)
         threshold = np.asarray(threshold)
@@ -645,23 +610,9 @@ class TableEncoder:
         """Return splits ``encoded @ weights <= threshold`` in the columns' own units.
 
         Exact but for rounding, as the encoding is affine. Missing values are to be
-        filled by the fill of their features.
-
-        Parameters
-        ----------
-        weights : array-like of shape (k, F)
-        threshold : array-like of shape (k,)
-
-        Returns
-        -------
-        weights : ndarray of shape (k, F), float64
-            Per unit of each column (per unit of score for categories).
-        threshold : ndarray of shape (k,), float64
-
-        Raises
-        ------
-        ValueError
-            If numbers are encoded by quantiles, which no weighted sum can undo.
+        filled by the fill of their features. Both ``weights`` (k, F), per unit of each
+        column (of score for categories), and ``threshold`` (k,) come back as float64.
+        ValueError if numbers are encoded by quantiles, which no weighted sum can undo.
         """
         weights, moved = self._unscale(weights)
         return weights, np.asarray(threshold, dtype=np.float64) + moved

@@ -20,7 +20,7 @@ from treelab.data.split_by import WAYS, assign_by, fold_groups
 from treelab.data.values import cast_column, class_labels
 from treelab.trees.cells import ATTRIBUTE, noted_units
 from treelab.trees.date_parts import with_date_parts
-from treelab.trees.words import counted
+from treelab.trees.words import counted, left_out
 
 FEW_TEST_ROWS = 30
 
@@ -232,10 +232,7 @@ class Problem:
         along in ``attrs["units"]``, where the encoder finds them, what is rare in
         ``attrs["rare"]``, and the note on how the table was read.
 
-        Raises
-        ------
-        ValueError
-            If a column is absent.
+        Raises ValueError if a column is absent.
         """
         kinds = dict(self.kinds)
         chosen = as_frame(with_date_parts(frame, self.columns), self.columns)
@@ -259,13 +256,9 @@ class Problem:
 
         Classes are text, whole numbers (also where stored as 1.0), or true and false;
         regression gives float64, by the exposure where there is one. Several targets
-        are a frame, of the rows that have all of them.
-
-        Raises
-        ------
-        ValueError
-            If the target is absent, or is text where the task is regression; if a row
-            has a target and no exposure above 0.
+        are a frame, of the rows that have all of them. Refused are a target that is
+        absent, or text where the task is regression, and a row with a target and no
+        exposure above 0.
         """
         if self.more_targets:
             each = [
@@ -318,29 +311,21 @@ class Problem:
         Rows without a target are left out. At random, classification is stratified
         by class; else rows of a class that has no training row are left out.
 
-        Raises
-        ------
-        ValueError
-            If a column is absent, the target does not fit the task, or fewer than 3
-            rows have a target.
+        Raises ValueError if a column is absent, the target does not fit the task, or
+        fewer than 3 rows have a target.
         """
         target = self.labels(frame)
         table = self.table(frame)
         X = table[as_frame(frame, self.targets)[[*self.targets]].notna().all(axis=1)]
         notes = []
         if n_missing := len(table) - len(X):
-            notes.append(
-                f"{counted(n_missing, 'row')} without a value of the target "
-                f"{self.target_name!r} {'is' if n_missing == 1 else 'are'} left out."
-            )
+            which = f"without a value of the target {self.target_name!r}"
+            notes.append(f"{left_out(n_missing, which)}.")
         weight = self.weights(frame)
         if weight is not None:
             weight = weight.loc[target.index]
             if n_left_out := int((weight == 0).sum()):
-                notes.append(
-                    f"{counted(n_left_out, 'row')} of weight 0 "
-                    f"{'is' if n_left_out == 1 else 'are'} left out."
-                )
+                notes.append(f"{left_out(n_left_out, 'of weight 0')}.")
             X, target = X[weight > 0], target[weight > 0]
             weight = weight[weight > 0]
             notes.append(f"Rows are weighted by {self.weighting}.")
@@ -353,10 +338,7 @@ class Problem:
         known = np.isin(strata, strata[assigned == 0])  # of a class that is trained on
         X, target, assigned = X[known], target[known], assigned[known]
         if n_lost := n_known - len(target):
-            notes.append(
-                f"{counted(n_lost, 'row')} of a class without a training row "
-                f"{'is' if n_lost == 1 else 'are'} left out."
-            )
+            notes.append(f"{left_out(n_lost, 'of a class without a training row')}.")
         rows = {}
         for code, name in enumerate(SPLITS):
             rows[f"X_{name}"] = X[assigned == code]
@@ -380,11 +362,8 @@ class Problem:
     def weights(self, frame: pd.DataFrame) -> pd.Series | None:
         """Return what each row of a table counts, weight times exposure; None: alike.
 
-        Raises
-        ------
-        ValueError
-            If a column is absent, holds anything but finite numbers from 0 on, or
-            leaves no row that counts.
+        Raises ValueError if a column is absent, holds anything but finite numbers from
+        0 on, or leaves no row that counts.
         """
         weight = None
         if self.weight:
@@ -438,10 +417,7 @@ def make_problem(
     or an id); the task is the one that the target's values most likely mean; units
     that are not given are those that cells carried when the table was read.
 
-    Raises
-    ------
-    ValueError
-        If the table has no such target.
+    Raises ValueError if the table has no such target.
     """
     series = as_frame(frame, [target])[target]
     if columns is None:
@@ -498,10 +474,7 @@ def folds_problem(problem: Problem, n_folds: int) -> Problem:
 
     The seed numbers the repeat of the folds, and is found again without them.
 
-    Raises
-    ------
-    ValueError
-        If the rows are not split at random or by group.
+    Raises ValueError if the rows are not split at random or by group.
     """
     repeat = problem.seed // max(problem.n_folds, 1)
     seed = first_fold(repeat, n_folds) if n_folds else repeat

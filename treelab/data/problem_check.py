@@ -1,6 +1,6 @@
 """Findings on a problem, in sentences, before anything is trained on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, SPLITS, rare_class_notes
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
 from treelab.trees.date_parts import with_date_parts
-from treelab.trees.words import counted, listed, percent
+from treelab.trees.words import counted, left_out, listed, percent
 
 MOST_CLASSES = 200  # more are hardly classes, and each costs an output everywhere
 MOSTLY_MISSING = 0.9
@@ -68,26 +68,23 @@ def check_problem(
     of_each = [
         replace(problem, target=name, more_targets=()) for name in problem.targets
     ]
-    rows = _counted_rows(frame, problem)
-    findings = [own for one in of_each for own in _target_findings(frame, rows, one)]
-    findings += _truth_findings(frame, problem)
-    findings += _weight_findings(frame, problem)
+    counts = frame[list(problem.targets)].notna().all(axis=1)
+    findings: list[Finding] = []
+    try:
+        if (weight := problem.weights(frame)) is not None:
+            counts &= weight > 0
+    except ValueError as error:
+        findings.append(_error(str(error), problem.weight or problem.exposure))
+    rows = frame[counts]
+    for one in of_each:
+        findings += _about(one.target, _target_findings(frame, rows, one))
+    findings += _about(problem.truth, _truth_findings(frame, problem))
     for name in problem.columns:
-        findings += _column_findings(frame[name], problem)
+        findings += _about(name, _column_findings(frame[name], problem))
     findings += _split_findings(rows, problem)
     if with_leaks and all(finding.level != "error" for finding in findings):
         findings += [own for one in of_each for own in _leak_findings(rows, one)]
     return sorted(findings, key=lambda finding: finding.level != "error")
-
-
-def _counted_rows(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
-    """Return the rows that have every target, and a weight above 0."""
-    counts = frame[list(problem.targets)].notna().all(axis=1)
-    try:
-        weight = problem.weights(frame)
-    except ValueError:  # a finding of its own
-        weight = None
-    return frame[counts if weight is None else counts & (weight > 0)]
 
 
 def _target_findings(
@@ -99,30 +96,23 @@ def _target_findings(
     n_missing = int(target.isna().sum())
 
     if n_missing == len(target):
-        yield _error(
-            f"The target {name!r} has no value in any row. Choose another.", name
-        )
+        yield _error(f"The target {name!r} has no value in any row. Choose another.")
         return
     if len(known) < MIN_ROWS:
         yield _error(
             f"{counted(len(known), 'row')} with a value of {name!r} "
             f"{'counts' if len(known) == 1 else 'count'}: at least {MIN_ROWS} are "
-            "needed, one each to train, to validate and to test.",
-            name,
+            "needed, one each to train, to validate and to test."
         )
     if n_missing:
-        yield _note(
-            f"{counted(n_missing, 'row')} without a value of the target {name!r} "
-            f"{'is' if n_missing == 1 else 'are'} left out.",
-            name,
-        )
+        which = f"without a value of the target {name!r}"
+        yield _note(f"{left_out(n_missing, which)}.")
     if known.empty:
         return
     if known.nunique() == 1:
         yield _error(
             f"The target {name!r} is {str(known.iloc[0])!r} in every row that counts, "
-            "so there is nothing to learn. Choose another.",
-            name,
+            "so there is nothing to learn. Choose another."
         )
     elif problem.task == "regression":
         yield from _number_target(target)
@@ -131,8 +121,7 @@ def _target_findings(
     if MIN_ROWS <= len(known) < SMALL_TABLE:
         yield _note(
             f"The table has {counted(len(known), 'row')} with a target: a score on so "
-            "few test rows is uncertain.",
-            name,
+            "few test rows is uncertain."
         )
 
 
@@ -142,17 +131,15 @@ def _number_target(target: pd.Series) -> Iterator[Finding]:
         shown = str(target.dropna().iloc[0])
         yield _error(
             f"The target {target.name!r} holds text such as {shown!r}, but "
-            "regression predicts numbers. Choose a number column or classification.",
-            target.name,
+            "regression predicts numbers. Choose a number column or classification."
         )
         return
     if bad := _too_large(target.to_numpy(dtype=np.float64, na_value=np.nan)):
-        yield _error(f"The target {target.name!r} {bad}", target.name)
+        yield _error(f"The target {target.name!r} {bad}")
     if target.nunique() == 2:
         yield _note(
             f"The target {target.name!r} has two values only. If they are classes, "
-            "choose binary.",
-            target.name,
+            "choose binary."
         )
 
 
@@ -172,25 +159,22 @@ def _class_target(known: pd.Series, task: str) -> Iterator[Finding]:
         yield _error(
             f"The target {known.name!r} has {n_classes:,} classes in "
             f"{counted(len(known), 'row')}, and {n_alone:,} of them have one row only: "
-            f"most new rows would be of a class never seen. {way_out}",
-            known.name,
+            f"most new rows would be of a class never seen. {way_out}"
         )
         return
     if n_classes > MOST_CLASSES:
         yield _error(
             f"The target {known.name!r} has {n_classes:,} different values, but at "
-            f"most {MOST_CLASSES} classes are supported. {way_out}",
-            known.name,
+            f"most {MOST_CLASSES} classes are supported. {way_out}"
         )
         return
     if task == "binary" and n_classes > 2:
         yield _error(
             f"The target {known.name!r} has {n_classes} classes, but the task "
-            "binary has two. Choose multiclass.",
-            known.name,
+            "binary has two. Choose multiclass."
         )
     for sentence in rare_class_notes(labels):
-        yield _note(sentence, known.name)
+        yield _note(sentence)
 
 
 def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
@@ -200,20 +184,19 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
     chosen = dict(problem.kinds).get(name, kind)
     if reason := column_note(column if chosen == kind else cast_column(column, chosen)):
         yield _note(
-            f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out.", name
+            f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out."
         )
     missing = column.isna()
     if MOSTLY_MISSING < (share := missing.mean()) < 1:
         yield _note(
             f"Column {name!r} is missing in {share:.0%} of the rows"
-            + ("; they get its median." if chosen == "number" else "."),
-            name,
+            + ("; they get its median." if chosen == "number" else ".")
         )
     if chosen == "category" and not reason and name not in dict(problem.rare):
         yield from _rare_findings(column)
     if kind == "number":
         if bad := _too_large(column.to_numpy(dtype=np.float64, na_value=np.nan)):
-            yield _error(f"Column {name!r} {bad}", name)
+            yield _error(f"Column {name!r} {bad}")
     elif chosen == "number":
         lost = cast_column(column, "number").isna() & ~missing
         if lost.all():
@@ -241,8 +224,7 @@ def _rare_findings(column: pd.Series) -> Iterator[Finding]:
             f"Column {str(column.name)!r} has {len(rare):,} values that fewer than "
             f"{RARE_ROWS} rows hold, {percent(rare.sum() / counts.sum())} of the rows. "
             f"They can count as one: Rare below {RARE_ROWS}, under Features used "
-            f"(--rare {RARE_ROWS} on the command line).",
-            column.name,
+            f"(--rare {RARE_ROWS} on the command line)."
         )
 
 
@@ -253,8 +235,7 @@ def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     if problem.truth == problem.target:
         yield _error(
             f"The true values of {problem.target!r} are the predictions themselves; "
-            "choose the column that the other model predicts.",
-            problem.truth,
+            "choose the column that the other model predicts."
         )
     truth, target = frame[problem.truth].dropna(), frame[problem.target].dropna()
     if problem.task == "regression":
@@ -264,17 +245,8 @@ def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     if not alike:
         yield _error(
             f"The true values {problem.truth!r} and the predictions {problem.target!r} "
-            "share no value; choose the column that the other model predicts.",
-            problem.truth,
+            "share no value; choose the column that the other model predicts."
         )
-
-
-def _weight_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
-    """Yield that rows have no weight, or the target no exposure."""
-    try:
-        problem.weights(frame)
-    except ValueError as error:
-        yield _error(str(error), problem.weight or problem.exposure)
 
 
 def _split_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
@@ -295,10 +267,8 @@ def _split_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
     lost = ~np.isin(strata, strata[assigned == 0])
     if lost.any():
         label = rows[problem.target].iloc[int(lost.argmax())]
-        sentence = (
-            f"{counted(int(lost.sum()), 'row')} of a class that no training row has, "
-            f"such as {str(label)!r}, {'is' if lost.sum() == 1 else 'are'} left out"
-        )
+        which = f"of a class that no training row has, such as {str(label)!r},"
+        sentence = left_out(int(lost.sum()), which)
         left = set(assigned[~lost])
         if len(np.unique(strata[~lost])) == 1:
             yield _error(
@@ -329,19 +299,23 @@ def _leak_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
         yield _note(
             f"Column {name!r} alone determines the target {problem.target!r}: a small "
             f"tree of it has {measure} {score:.3f} on held-out rows. If it is known "
-            "only afterwards, take it out.",
-            name,
+            "only afterwards, take it out."
         )
 
 
-def _error(sentence: str, column: object) -> Finding:
+def _error(sentence: str, column: object = "") -> Finding:
     """Return what stops training."""
     return Finding("error", sentence, str(column))
 
 
-def _note(sentence: str, column: object) -> Finding:
+def _note(sentence: str, column: object = "") -> Finding:
     """Return what to mind."""
     return Finding("note", sentence, str(column))
+
+
+def _about(column: object, found: Iterable[Finding]) -> list[Finding]:
+    """Return findings on a column, which need not name it."""
+    return [replace(finding, column=str(column)) for finding in found]
 
 
 def _too_large(values: np.ndarray) -> str:

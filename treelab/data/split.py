@@ -123,7 +123,8 @@ def assign_splits(
     """Assign rows to training (0), validation (1) or test (2) at random, stratified.
 
     A stratum of one row goes to training; one of two never leaves it; one of three or
-    more has a row in each split. Every split has at least one row.
+    more has a row in each split. Every split has at least one row, so that fewer than 3
+    rows are refused.
 
     ``strata`` (n_rows,) are the class of each row, or zeros for a plain shuffle; both
     shares are in (0, 1), together less than 1. The same seed assigns the same rows to

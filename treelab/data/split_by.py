@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind
+from treelab.data.folds import TEST, TRAIN, VALID
 from treelab.data.split import MIN_ROWS
 from treelab.trees.cells import noted_form, read_column
 from treelab.trees.date_parts import looks_like_dates, moments
@@ -19,7 +20,6 @@ WAY_TITLES = {
     "time": "by time",
     "given": "as a column says",
 }
-TRAIN, VALID, TEST = 0, 1, 2
 _MARKS = dict.fromkeys(("test", "testing"), TEST)
 _MARKS |= dict.fromkeys(("valid", "validation", "val", "dev"), VALID)
 _MARKS |= dict.fromkeys(("train", "training"), TRAIN)

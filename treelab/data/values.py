@@ -13,10 +13,8 @@ from treelab.trees.cells import CATEGORY, LARGEST_NUMBER, read_column, value_tex
 def numbers(column: pd.Series) -> np.ndarray:
     """Return a number column as float64 (n_rows,), missing values as NaN.
 
-    Raises
-    ------
-    ValueError
-        If a value is infinite or larger than 1e150; names the column and the row.
+    Raises ValueError if a value is infinite or larger than 1e150; names the column and
+    the row.
     """
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.abs(values) > LARGEST_NUMBER

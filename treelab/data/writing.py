@@ -54,8 +54,6 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
 def _excel(frame: pd.DataFrame) -> bytes:
     """Write a table as the one sheet of a workbook; text is text, never a formula."""
-    import xlsxwriter
-
     if len(frame) >= MOST_EXCEL_ROWS or frame.shape[1] > MOST_EXCEL_COLUMNS:
         raise ValueError(
             f"A sheet holds {MOST_EXCEL_ROWS - 1:,} rows and {MOST_EXCEL_COLUMNS:,} "
@@ -63,45 +61,24 @@ def _excel(frame: pd.DataFrame) -> bytes:
             "CSV or Parquet."
         )
     target = io.BytesIO()
+    texts = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
     # No temporary files, and numbers that are missing leave their cells empty.
-    book = xlsxwriter.Workbook(
-        target,
-        {
-            "in_memory": True,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "strings_to_numbers": False,
-        },
-    )
-    sheet = book.add_worksheet("predictions")
-    sheet.freeze_panes(1, 0)
-    bold = book.add_format({"bold": True})
-    for place, name in enumerate(frame.columns):
-        sheet.write_string(0, place, str(name)[:MOST_EXCEL_LETTERS], bold)
-        for row, value in enumerate(_cells(frame.iloc[:, place]), 1):
-            if value is not None:
-                _write_cell(sheet, row, place, value)
-    book.close()
+    options = {"in_memory": True, **dict.fromkeys(texts, False)}
+    plain = frame.astype(object).map(_plain, na_action="ignore")
+    plain.columns = [str(name)[:MOST_EXCEL_LETTERS] for name in frame.columns]
+    with pd.ExcelWriter(
+        target, engine="xlsxwriter", engine_kwargs={"options": options}
+    ) as book:
+        plain.to_excel(
+            book, sheet_name="predictions", index=False, freeze_panes=(1, 0), inf_rep=""
+        )
     return target.getvalue()
 
 
-def _cells(column: pd.Series) -> list:
-    """Return a column as plain values, None where a cell stays empty."""
-    values = column.astype(object).where(column.notna(), None)
-    return [None if value in _INFINITE else value for value in values.tolist()]
-
-
-_INFINITE = (float("inf"), float("-inf"))
-
-
-def _write_cell(sheet, row: int, place: int, value) -> None:
-    """Write one value as a number, as true or false, or as text."""
-    if isinstance(value, bool):
-        sheet.write_boolean(row, place, value)
-    elif isinstance(value, int | float):
-        sheet.write_number(row, place, value)
-    else:
-        sheet.write_string(row, place, str(value)[:MOST_EXCEL_LETTERS])
+def _plain(value):
+    """Return a number, or true or false, as it is, and else text that fits a cell."""
+    is_plain = isinstance(value, bool | int | float)
+    return value if is_plain else str(value)[:MOST_EXCEL_LETTERS]
 
 
 @dataclass(frozen=True)

@@ -412,17 +412,17 @@ class RowFacts:
 def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
     """Count a table's rows, its missing cells, repeated and contradicting rows."""
     gaps = frame.isna().sum(axis=1)
-    # A hash of each cell, then of all that is predicted from: hashes of words are slow.
-    cells = frame.apply(pd.util.hash_pandas_object, index=False)
+    hashes = partial(pd.util.hash_pandas_object, index=False)
+    cells = frame.apply(hashes)  # once, as those of words are slow
     columns = [name for name in problem.columns if name in cells]
     known = frame[problem.target].notna()
-    features = pd.util.hash_pandas_object(cells[columns], index=False)[known]
+    features = hashes(cells[columns])[known]
     n_targets = cells[problem.target][known].groupby(features).transform("nunique")
     return RowFacts(
         len(frame),
         int((gaps == 0).sum()),
         float(gaps.sum() / max(frame.size, 1)),
-        int(cells.duplicated().sum()),
+        int(hashes(cells).duplicated().sum()),
         int((n_targets > 1).sum()),
     )
 

@@ -379,16 +379,17 @@ def best_trees(
     for split in search.roots():
         search.score_below(split, found)
     above = found.end()
-    trees: list[list[int]] = []
-    values: list[float] = []
-    for place in np.argsort(-found.score, kind="stable").tolist():
-        split, *groups = found.pairs[place].tolist()
+    below: dict[int, list[list[int]]] = {}  # of each pair of groups, its trees
+    for split in np.unique(found.pairs[:, 0]).tolist():
         sides = search.sides(split)
-        members = (own.members(group) for own, group in zip(sides, groups))
-        for one, other in product(*members):
-            trees.append([split, *one, *other])
-            values.append(float(found.score[place]))
-    return Enumerated(np.array(trees), np.array(values), above, search.n_trees)
+        for place in np.flatnonzero(found.pairs[:, 0] == split).tolist():
+            groups = found.pairs[place, 1:].tolist()
+            members = [own.members(group) for own, group in zip(sides, groups)]
+            below[place] = [[split, *one, *other] for one, other in product(*members)]
+    order = np.argsort(-found.score, kind="stable").tolist()
+    trees = [tree for place in order for tree in below[place]]
+    score = np.repeat(found.score[order], [len(below[place]) for place in order])
+    return Enumerated(np.array(trees), score, above, search.n_trees)
 
 
 @dataclass(frozen=True)

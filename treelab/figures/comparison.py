@@ -126,9 +126,10 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
         Each score of ``b`` minus that of ``a``, with its 95% interval from a paired
         bootstrap of the rows; the title says what is found.
     """
-    names = _distinct([_name(a), _name(b)])
+    fitted = one, other = _Fitted(a), _Fitted(b)
+    names = _distinct(fitted)
     # One that names no classes may predict them nevertheless.
-    task = _task(a) if _task(a) != "regression" else _task(b)
+    task = one.task if one.task != "regression" else other.task
     both = a.predict(X), b.predict(X)
     for name, predicted in zip(names, both):
         if np.ndim(predicted) == 2 and np.shape(predicted)[1] != 1:
@@ -136,11 +137,10 @@ def compare(a, b, X, y, sample_weight=None) -> go.Figure:
                 f"{name} predicts {np.shape(predicted)[1]} numbers for each row; "
                 "compare models of one, such as tree.of_output(NAME)."
             )
-    losses = _losses([a, b])
-    loss = losses[0] if losses[0] == losses[1] else None
+    loss = one.loss if one.loss == other.loss else None
     found = paired_bootstrap(task, y, *both, sample_weight, loss=loss)
-    colors = _colors([a, b])
-    figure = difference_figure(found, *names, colors=(colors[0], colors[1]))
+    first_color, second_color = _colors(fitted)
+    figure = difference_figure(found, *names, colors=(first_color, second_color))
     best = found[headline(task, loss)]
     winner = best.winner
     if best.same:
@@ -179,49 +179,61 @@ def frontier(
     ValueError
         If there is nothing to draw, or some models predict classes and some numbers.
     """
-    named = (
-        dict(models)
-        if isinstance(models, Mapping)
-        else dict(zip(_distinct([_name(model) for model in models]), models))
-    )
-    if not named:
+    given = models.values() if isinstance(models, Mapping) else models
+    fitted = [_Fitted(model) for model in given]
+    names = list(models) if isinstance(models, Mapping) else _distinct(fitted)
+    if not fitted:
         raise ValueError("frontier needs at least one fitted model, got none.")
-    fitted = list(named.values())
-    if len({_task(model) == "regression" for model in fitted}) > 1:
+    if len({own.task == "regression" for own in fitted}) > 1:
         raise ValueError(
             "Models of classes and of numbers have no score in common; draw them apart."
         )
-    losses = _losses(fitted)
-    if any(loss != losses[0] for loss in losses):
+    loss, title = fitted[0].loss, TITLES[headline(fitted[0].task, fitted[0].loss)]
+    if any(own.loss != loss for own in fitted):
         raise ValueError(
             "Models of different losses have no score in common; they were trained "
-            f"for {', '.join(str(loss or SQUARED_ERROR) for loss in losses)}."
+            f"for {', '.join(str(own.loss or SQUARED_ERROR) for own in fitted)}."
         )
     drawn = [
-        _line(name, model, color, X, y, sample_weight, losses[0])
-        for name, model, color in zip(named, fitted, _colors(fitted))
+        _line(name, own, color, X, y, sample_weight)
+        for name, own, color in zip(names, fitted, _colors(fitted))
     ]
-    title = TITLES[headline(_task(fitted[0]), losses[0])]
     if X is not None:
         where = counted(len(np.asarray(y)), "row")
         return frontier_figure(drawn, TEST, score_title=f"{title}, {where}")
-    titles = [COST_SAVED if _has_costs(model) else title for model in fitted]
+    titles = [COST_SAVED if own.has_costs else title for own in fitted]
     metric = " or ".join(dict.fromkeys(titles))
     return frontier_figure(drawn, HELD_OUT, score_title=f"{metric}, held-out rows")
 
 
-def _line(
-    name: str, model, color: str, X, y, sample_weight, loss: Loss | None
-) -> DrawnLine:
+class _Fitted:
+    """A model that is given, and what the last step of a pipeline knows of it."""
+
+    def __init__(self, model):
+        self.model = model
+        self.last = model[-1] if hasattr(model, "steps") else model
+        self.task = task_of(getattr(model, "classes_", getattr(model, "classes", None)))
+        loss = getattr(getattr(self.last, "model_", self.last), "loss", None)
+        self.loss = loss if isinstance(loss, Loss) else None  # the squared error
+        asked = getattr(self.last, "constraints_", None)
+        self.has_costs = asked is not None and bool(asked.class_costs)
+        name = type(self.last).__name__
+        self.name = name.removesuffix("Classifier").removesuffix("Regressor")
+
+    def rows(self, X):
+        """Return rows as the last step reads them."""
+        has_more = self.last is not self.model and len(self.model.steps) > 1
+        return self.model[:-1].transform(X) if has_more else X
+
+
+def _line(name: str, own: _Fitted, color: str, X, y, sample_weight) -> DrawnLine:
     """Return what is drawn of one model."""
-    inner, rows = _inner(model, X)
-    path = getattr(inner, "path_", None)
-    task = _task(model)
+    path = getattr(own.last, "path_", None)
 
     def score(predicted) -> float:
+        given = {"loss": own.loss, "sample_weight": sample_weight}
         truth = by_row(y, len(predicted), "y")
-        found = scores(task, truth, predicted, loss=loss, sample_weight=sample_weight)
-        return found[headline(task, loss)]
+        return scores(own.task, truth, predicted, **given)[headline(own.task, own.loss)]
 
     if not isinstance(path, SizePath):
         if X is None:
@@ -229,7 +241,8 @@ def _line(
                 f"{name} has no path of trees by size; give X and y, rows to score it "
                 "on."
             )
-        return DrawnLine(name, color, score=score(model.predict(X)))
+        return DrawnLine(name, color, score=score(own.model.predict(X)))
+    rows = None if X is None else own.rows(X)
     test = [np.nan if X is None else score(tree.predict(rows)) for tree in path.trees]
     table = pd.DataFrame(
         {
@@ -243,52 +256,18 @@ def _line(
     return DrawnLine(name, color, FrontierLine(table, path.chosen))
 
 
-def _inner(model, X):
-    """Return the last step of a pipeline, and the rows as it reads them."""
-    if not hasattr(model, "steps"):
-        return model, X
-    before = model[:-1] if len(model.steps) > 1 else None
-    return model[-1], X if X is None or before is None else before.transform(X)
-
-
-def _task(model) -> str:
-    """Return what a model predicts."""
-    return task_of(getattr(model, "classes_", getattr(model, "classes", None)))
-
-
-def _has_costs(model) -> bool:
-    """Whether a model was trained by costs of errors."""
-    constraints = getattr(_inner(model, None)[0], "constraints_", None)
-    return constraints is not None and bool(constraints.class_costs)
-
-
-def _losses(models: Sequence) -> list[Loss | None]:
-    """Return the losses that models were trained for; None: the squared error."""
-    fitted = [getattr(own := _inner(m, None)[0], "model_", own) for m in models]
-    return [
-        loss if isinstance(loss := getattr(model, "loss", None), Loss) else None
-        for model in fitted
-    ]
-
-
-def _name(model) -> str:
-    """Name a model by its class, without what all of them have."""
-    name = type(_inner(model, None)[0]).__name__
-    return name.removesuffix("Classifier").removesuffix("Regressor")
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """Number names that come twice."""
+def _distinct(fitted: Sequence[_Fitted]) -> list[str]:
+    """Name models by their classes; names that come twice are numbered."""
     found: list[str] = []
-    for name in names:
-        again = sum(other == name or other.startswith(f"{name} ") for other in found)
-        found.append(f"{name} ({again + 1})" if again else name)
+    for own in fitted:
+        again = [each.name for each in fitted[: len(found)]].count(own.name)
+        found.append(f"{own.name} ({again + 1})" if again else own.name)
     return found
 
 
-def _colors(models: list) -> list[str]:
+def _colors(fitted: Sequence[_Fitted]) -> list[str]:
     """Return each learner's colour, in shades where it comes again."""
-    keys = [_name(model).removesuffix("Tree").lower() for model in models]
+    keys = [own.name.removesuffix("Tree").lower() for own in fitted]
     keys = ["gradtree" if key == "grad" else key for key in keys]
     return [
         shade(learner_color(key), keys[:place].count(key))

@@ -16,27 +16,14 @@ MARGIN = 0.5  # the ridge program rewards a up to q + 1/2 (ICML version, its eq.
 
 
 def path_scores(split_score: Tensor) -> Tensor:
-    """Path score of each row at each node: the lowest split score on its path.
+    """Path score q (E, T, B) of each row at each node: the lowest score on its path.
 
-    q_it of eq. 1, with 1 in the place of an empty minimum.
+    q_it of eq. 1, with 1 in the place of an empty minimum, from split scores (E, N, B),
+    breadth first; a row turns left where its score is at least 0. Of the T = 2 N + 1
+    nodes the root has 1, each other the smaller of its parent's score and that of the
+    turn. At most 1; positive on the row's own path alone.
 
-    Parameters
-    ----------
-    split_score : Tensor of shape (E, N, B)
-        Raw score of each split, splits breadth first; a row turns left where it is
-        at least 0.
-
-    Returns
-    -------
-    Tensor of shape (E, T, B)
-        T = 2 N + 1 nodes breadth first: 1 at the root, then the smaller of the
-        parent's score and the score of the turn. At most 1; positive on the row's
-        own path alone.
-
-    Raises
-    ------
-    ValueError
-        If N is not ``2**depth - 1``.
+    Raises ValueError if N is not ``2**depth - 1``.
     """
     n_trees, n_splits, n_rows = split_score.shape
     if n_splits & (n_splits + 1):
@@ -54,16 +41,8 @@ def path_scores(split_score: Tensor) -> Tensor:
 def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
     """Traversal z = clip(q, 0, a): positive where a row is routed through a node.
 
-    Proj_[0, a](q) of proposition 1.
-
-    Parameters
-    ----------
-    path_score : Tensor of shape (E, T, B)
-    activity : Tensor of shape (E, T)
-
-    Returns
-    -------
-    Tensor of shape (E, T, B)
+    Proj_[0, a](q) of proposition 1, (E, T, B), of path scores (E, T, B) and activities
+    (E, T).
     """
     return torch.minimum(path_score.clamp(min=0), activity[..., None])
 
@@ -71,24 +50,14 @@ def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
 def ridge_traversal(
     split_score: Tensor, pruning_strength: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Traversal and activity under a ridge penalty, the program of the final version.
+    """Traversal (E, T, B) and activity (E, T) under a ridge penalty.
 
-    The activity minimises, over 0 <= a <= 1, no node above its parent,
-    ``sum_t lambda/2 a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t - q_bt - 1/2)^2``. On
-    the CPU one kernel does this, :func:`path_scores` and :func:`traverse`.
-
-    Parameters
-    ----------
-    split_score : Tensor of shape (E, N, B)
-    pruning_strength : Tensor of shape (E,)
-        Lambda of each tree, at least 0. Where 0 leaves several minimisers, the
-        smallest is taken.
-
-    Returns
-    -------
-    traversal : Tensor of shape (E, T, B)
-    activity : Tensor of shape (E, T)
-        Both are differentiable in both arguments.
+    The program of the final version: the activity minimises, over 0 <= a <= 1, no node
+    above its parent, ``sum_t lambda/2 a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t -
+    q_bt - 1/2)^2``, of split scores (E, N, B) and each tree's lambda (E,), at least 0.
+    Where 0 leaves several minimisers, the smallest is taken. On the CPU one kernel does
+    this, :func:`path_scores` and :func:`traverse`. Both are differentiable in both
+    arguments.
     """
     return _traversal(split_score, *_ridge_program(split_score, pruning_strength))
 
@@ -96,22 +65,12 @@ def ridge_traversal(
 def preference_traversal(
     split_score: Tensor, preference: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Traversal and activity close to a learned preference, eq. 4.
+    """Traversal (E, T, B) and activity (E, T) close to a learned preference, eq. 4.
 
-    The activity minimises, over 0 <= a <= 1, no node above its parent,
-    ``sum_t 1/2 (a_t - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``.
-
-    Parameters
-    ----------
-    split_score : Tensor of shape (E, N, B)
-    preference : Tensor of shape (E, T)
-        Preference eta of each node, any real number.
-
-    Returns
-    -------
-    traversal : Tensor of shape (E, T, B)
-    activity : Tensor of shape (E, T)
-        Both are differentiable in both arguments.
+    The activity minimises, over 0 <= a <= 1, no node above its parent, ``sum_t 1/2 (a_t
+    - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``, of split scores (E, N, B)
+    and preferences eta (E, T), any real numbers. Both are differentiable in both
+    arguments.
     """
     return _traversal(split_score, *_preference_program(preference))
 

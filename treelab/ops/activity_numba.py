@@ -18,22 +18,10 @@ from treelab.ops.threads import OPTIONS
 def solve_tree(first, score, offset, preference, penalty, activity, weight, group):
     """Find one tree's activities, and their groups.
 
-    Parameters
-    ----------
-    first : int64 array of shape (T + 1,)
-        Where each node's scores start; they end where the next node's start.
-    score : float array
-        Path scores: all that are above 0 with the offset, and perhaps some that are
-        not.
-    offset : float
-        Added to every score.
-    preference : float array of shape (T,)
-    penalty : float
-    activity : float array of shape (T,), written
-    weight : float array of shape (T,), written
-        Denominator of the group's value, ``penalty |G| + k`` (eq. 9); 0 where clipped.
-    group : int32 array of shape (T,), written
-        The topmost node of each node's group.
+    Node t's path scores are ``score[first[t]:first[t + 1]]``: all that are above 0 with
+    the ``offset``, and perhaps some that are not. Written, (T,) each: ``activity``;
+    ``weight``, the denominator of the group's value, ``penalty |G| + k`` (eq. 9), 0
+    where clipped; ``group``, int32, the topmost node of each node's group.
     """
     n_nodes = len(preference)
     root = np.empty(n_nodes)
@@ -111,12 +99,8 @@ def _above(score, bound):
 def divide_gradient(grad, weight, group, score_grad):
     """Divide each group's gradient by its weight: the Jacobian of section 3.2.
 
-    Parameters
-    ----------
-    grad, weight : float arrays of shape (T,)
-    group : int32 array of shape (T,)
-    score_grad : float array of shape (T,), written
-        Gradient of each active score of the node, and of its preference.
+    All (T,). Written is ``score_grad``, the gradient of each active score of the node,
+    and of its preference.
     """
     score_grad[:] = 0
     for t in range(len(grad)):

@@ -25,20 +25,10 @@ def solve_activity(
     scores are active; the value (eq. 9) and its Jacobian are then the closed form, all
     without ever waiting for the device.
 
-    Parameters
-    ----------
-    score : Tensor of shape (E, T, B)
-        Path scores q, nodes breadth first, T = 2**(depth + 1) - 1. float32 or float64.
-    preference : Tensor of shape (E, T)
-    penalty : Tensor of shape (E,)
-        At least 0.
-    offset : float, default=0
-        Added to every score.
-
-    Returns
-    -------
-    Tensor of shape (E, T)
-        Where the minimiser is not unique (penalty 0), the smallest.
+    The ``score`` q (E, T, B), float32 or float64, are path scores, nodes breadth first,
+    to each of which the offset is added; ``preference`` (E, T), ``penalty`` (E,) at
+    least 0. Returned are the activities (E, T); where the minimiser is not unique
+    (penalty 0), the smallest.
     """
     return _Activity.apply(score + offset, preference, penalty)
 
@@ -76,19 +66,9 @@ def find_groups(
 ) -> tuple[Tensor, Tensor]:
     """Which nodes share a value, and that value to about the precision of floats.
 
-    Parameters
-    ----------
-    score : Tensor of shape (E, T, B)
-    preference : Tensor of shape (E, T)
-    penalty : Tensor of shape (E,)
-
-    Returns
-    -------
-    rounded : Tensor of shape (E, T)
-        The solution rounded down, by at most ``2**-20`` (float64: ``2**-50``).
-    group : Tensor of shape (E, T), int64
-        The topmost node of each node's group; nodes at 0 that touch are one group,
-        and so are nodes at 1.
+    The solution (E, T) is rounded down, by at most ``2**-20`` (float64: ``2**-50``).
+    Groups (E, T), int64, are the topmost node of each node's group; nodes at 0 that
+    touch are one group, and so are nodes at 1.
     """
     # No threshold is below 0, so a score below 0 is never active.
     ranked = score.clamp(min=0).sort(dim=-1).values

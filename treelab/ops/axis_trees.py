@@ -25,31 +25,17 @@ def axis_trees(
     soft: str = "logistic",
     backend: str = "auto",
 ) -> Tensor:
-    """Prediction of each tree for each row, with the straight-through gradient.
+    """Prediction (E, C, B) of each tree for each row, its gradient straight-through.
 
-    Equals ``route(decide(select(...)), leaf_value, hard=True)``, and so do the faster
-    kernels that compute it; those give no gradient to `x`.
+    Equals ``route(decide(select(...)), leaf_value, hard=True)``, whose arguments these
+    are (in the papers' symbols `logits` are I, `threshold` T, `leaf_value` L), and so
+    do the faster kernels that compute it; those give no gradient to `x`.
 
     Parameters
     ----------
-    x : Tensor of shape (B, F)
-        Encoded rows.
-    logits, threshold : Tensor of shape (E, N, K)
-        I and T in the papers' symbols; see `select`.
-    leaf_value : Tensor of shape (E, L, C)
-        L in the papers' symbols; see `route`.
-    columns : LongTensor of shape (E, K), default=None
-        The features that each tree may use.
-    transform, soft
-        See `select` and `decide`.
     backend : {"auto", "torch", "numba", "triton"}, default="auto"
         Who computes it; "auto" takes the fastest that is there: numba on the CPU,
         Triton on CUDA in float32, torch everywhere else.
-
-    Returns
-    -------
-    Tensor of shape (E, C, B)
-        In the units of `leaf_value`.
 
     References
     ----------
@@ -81,12 +67,9 @@ def axis_leaves(
     columns: Tensor | None = None,
     backend: str = "auto",
 ) -> Tensor:
-    """Leaf that each row reaches in each tree, by a walk; parameters as `axis_trees`.
+    """Leaf (E, B) that each row reaches in each tree, by a walk; left to right, from 0.
 
-    Returns
-    -------
-    LongTensor of shape (E, B)
-        Leaves left to right, from 0.
+    Parameters as `axis_trees` has them.
     """
     if _resolve(backend, x) == "numba":
         from treelab.ops.axis_trees_numba import leaves_on_cpu

@@ -23,27 +23,10 @@ class AxisTreesOnCpu(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, logits, threshold, leaf_value, columns, options):
         """Walk each row to its leaf in each tree; save the leaves."""
-        x, logits, threshold, leaf_value = (
-            t.detach().contiguous() for t in (x, logits, threshold, leaf_value)
-        )
-        n_trees, n_nodes, _ = logits.shape
-        out = x.new_empty(n_trees, leaf_value.shape[2], len(x))
-        leaf = torch.empty(n_trees, len(x), dtype=torch.int32)
-        position = torch.empty(n_trees, n_nodes, dtype=torch.int32)
+        given = [t.detach().contiguous() for t in (x, logits, threshold, leaf_value)]
         columns = _columns(columns)
-        run_alone(
-            _forward,
-            _n_numbers(logits, leaf),
-            x.numpy(),
-            logits.numpy(),
-            threshold.numpy(),
-            leaf_value.numpy(),
-            columns,
-            out.numpy(),
-            leaf.numpy(),
-            position.numpy(),
-        )
-        ctx.save_for_backward(x, logits, threshold, leaf_value, leaf, position)
+        out, *walk = _walk(*given, columns)
+        ctx.save_for_backward(*given, *walk)
         ctx.columns, ctx.options = columns, options
         return out
 
@@ -58,43 +41,37 @@ class AxisTreesOnCpu(torch.autograd.Function):
         run_alone(
             _backward,
             _n_numbers(logits, leaf),
-            x.numpy(),
-            logits.numpy(),
-            threshold.numpy(),
-            leaf_value.numpy(),
+            *(t.numpy() for t in (x, logits, threshold, leaf_value)),
             ctx.columns,
-            leaf.numpy(),
-            position.numpy(),
-            gradient.contiguous().numpy(),
+            *(t.numpy() for t in (leaf, position, gradient.contiguous())),
             transform == "softmax",
             SOFT.index(soft),
-            grad_logits.numpy(),
-            grad_threshold.numpy(),
-            grad_leaf.numpy(),
+            *(t.numpy() for t in (grad_logits, grad_threshold, grad_leaf)),
         )
         return None, grad_logits, grad_threshold, grad_leaf, None, None
 
 
 def leaves_on_cpu(x, logits, threshold, columns):
     """`axis_leaves` by the numba kernel: LongTensor (E, B)."""
-    x, logits, threshold = (t.detach().contiguous() for t in (x, logits, threshold))
+    no_value = x.new_empty(len(logits), logits.shape[1] + 1, 0)
+    given = [t.detach().contiguous() for t in (x, logits, threshold, no_value)]
+    return _walk(*given, _columns(columns))[1].long()
+
+
+def _walk(x, logits, threshold, leaf_value, columns):
+    """Outputs (E, C, B), leaf (E, B) of each row, position (E, N) of each split."""
     n_trees, n_nodes, _ = logits.shape
-    out = x.new_empty(n_trees, 0, len(x))
+    out = x.new_empty(n_trees, leaf_value.shape[2], len(x))
     leaf = torch.empty(n_trees, len(x), dtype=torch.int32)
     position = torch.empty(n_trees, n_nodes, dtype=torch.int32)
     run_alone(
         _forward,
         _n_numbers(logits, leaf),
-        x.numpy(),
-        logits.numpy(),
-        threshold.numpy(),
-        x.new_empty(n_trees, n_nodes + 1, 0).numpy(),
-        _columns(columns),
-        out.numpy(),
-        leaf.numpy(),
-        position.numpy(),
+        *(t.numpy() for t in (x, logits, threshold, leaf_value)),
+        columns,
+        *(t.numpy() for t in (out, leaf, position)),
     )
-    return leaf.long()
+    return out, leaf, position
 
 
 def _n_numbers(logits, leaf) -> int:

@@ -7,7 +7,7 @@ SOFT = ("logistic", "softsign", "entmoid")  # kernels know them by their places
 
 
 def decide(margin: Tensor, *, soft: str = "logistic", hard: bool = True) -> Tensor:
-    """Fraction of a row that each split sends left, S(z) of the margin z.
+    """Fraction of a row that each split sends left, S(z) in [0, 1] of the margin z.
 
     - "logistic": ``S(z) = 1 / (1 + exp(-z))`` (GradTree, section 3.2, eq. 6).
     - "softsign": ``S(z) = (z / (1 + |z|) + 1) / 2`` (GRANDE, section 3.2, eq. 6).
@@ -22,20 +22,9 @@ def decide(margin: Tensor, *, soft: str = "logistic", hard: bool = True) -> Tens
     margin : Tensor of any shape
         Threshold minus value, z; the split holds (left) where it is >= 0.
     soft : {"logistic", "softsign", "entmoid"}, default="logistic"
-        The soft decision.
     hard : bool, default=True
         Straight-through: 0 or 1 forward, the soft decision's gradient backward. False
         gives the soft decision itself.
-
-    Returns
-    -------
-    Tensor of the shape of `margin`
-        In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If the soft decision is unknown.
 
     References
     ----------

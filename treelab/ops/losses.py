@@ -15,7 +15,7 @@ def class_loss(
     focal_gamma: float = 2.0,
     poly_epsilon: float = 1.0,
 ) -> Tensor:
-    """Classification loss of each row, in nats for cross-entropy.
+    """Classification loss (..., B) of each row, in nats for cross-entropy.
 
     With ``p`` the probability of the true class:
 
@@ -23,8 +23,10 @@ def class_loss(
     - "focal": ``-(1 - p)^gamma log p`` (Lin et al., arXiv:1708.02002, eq. 4)
     - "poly": ``-log p + epsilon (1 - p)``, Poly-1 (Leng et al., arXiv:2204.12511)
     - "brier": the squared distance of the probabilities from those of the target
-      (Brier, 1950). It is bounded, by 2, so rows that are predicted surely and wrongly
-      pull less.
+      (Brier, "Verification of forecasts expressed in terms of probability", 1950). It
+      is bounded, by 2, so rows that are predicted surely and wrongly pull less.
+
+    Marton et al., "GradTree", arXiv:2305.03515, appendix C, uses the first three.
 
     Parameters
     ----------
@@ -32,19 +34,6 @@ def class_loss(
         Logits; ``C`` is 1 for two classes (the logit of the second).
     target : LongTensor of shape (B,) or FloatTensor of shape (B, n_classes)
         Class of each row, or its class probabilities (soft targets).
-    kind : {"cross_entropy", "focal", "poly", "brier"}, default="cross_entropy"
-        Which of them.
-    focal_gamma, poly_epsilon : float, default=2.0, 1.0
-        ``gamma`` and ``epsilon``.
-
-    Returns
-    -------
-    Tensor of shape (..., B)
-
-    References
-    ----------
-    Marton et al., "GradTree", arXiv:2305.03515, appendix C, uses the first three;
-    Brier, "Verification of forecasts expressed in terms of probability", 1950.
     """
     if kind not in LOSSES:
         raise ValueError(f"loss must be one of {LOSSES}, got {kind!r}.")

@@ -14,23 +14,11 @@ from treelab.ops.soft_route_numba import SoftRouteOnCpu
 
 
 def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
-    """Margin ``threshold - weights @ x`` of every row at every split.
+    """Margin ``threshold - weights @ x`` (E, N, B) of every row at every split.
 
-    ``b_j - a_j' x_i`` in GET's symbols (Mao and Cao, arXiv:2411.17003, section 3.1).
-
-    Parameters
-    ----------
-    x : Tensor of shape (F, B)
-        Encoded rows, shared by all trees.
-    weights : Tensor of shape (E, N, F)
-        Weights of the splits.
-    threshold : Tensor of shape (E, N)
-        Thresholds of the splits, in units of the weighted sums.
-
-    Returns
-    -------
-    Tensor of shape (E, N, B)
-        At least zero where the row goes left.
+    ``b_j - a_j' x_i`` in GET's symbols (Mao and Cao, arXiv:2411.17003, section 3.1), of
+    encoded rows (F, B) that all trees share, weights (E, N, F), and thresholds (E, N)
+    in units of the weighted sums. At least zero where the row goes left.
     """
     # One matrix product for the splits of all trees, (E * N, B).
     flat = torch.addmm(threshold.reshape(-1, 1), weights.flatten(0, 1), x, alpha=-1)
@@ -38,7 +26,7 @@ def oblique_margin(x: Tensor, weights: Tensor, threshold: Tensor) -> Tensor:
 
 
 def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tensor:
-    """Value that reaches the root of each tree under scaled sigmoid decisions.
+    """Value (E, C, B) that reaches the root under scaled sigmoid decisions.
 
     A split sends the fraction ``1 / (1 + exp(-alpha (b_j - a_j' x_i)))`` of a row left
     (Mao and Cao, "GET", arXiv:2411.17003, section 3.2, eq. 4), in words
@@ -49,16 +37,9 @@ def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tens
     Parameters
     ----------
     margin : Tensor of shape (E, N, B)
-        Margins of the splits, breadth first.
     scale_factor : Tensor of shape (E, 1, 1)
         Slope of each tree's decisions; larger is harder. Gets no gradient.
     leaf_value : Tensor of shape (E, L, C)
-        Values at each leaf, left to right.
-
-    Returns
-    -------
-    Tensor of shape (E, C, B)
-        In the units of `leaf_value`.
 
     Raises
     ------
@@ -72,21 +53,10 @@ def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tens
 
 
 def hard_leaf(x: np.ndarray, weights: np.ndarray, threshold: np.ndarray) -> np.ndarray:
-    """Leaf that each row reaches in each tree, found by walking, in float64.
+    """Leaf (E, B) that each row reaches in each tree, found by walking, in float64.
 
-    Parameters
-    ----------
-    x : ndarray of shape (B, F)
-        Encoded rows.
-    weights : ndarray of shape (E, N, F)
-        Weights of the splits, breadth first.
-    threshold : ndarray of shape (E, N)
-        Thresholds of the splits.
-
-    Returns
-    -------
-    ndarray of int64, shape (E, B)
-        Leaves from 0, left to right.
+    Leaves from 0, left to right; of encoded rows (B, F), weights (E, N, F) of the
+    splits, breadth first, and their thresholds (E, N).
     """
     leaf = np.empty((len(weights), len(x)), np.int64)
     _walk(

@@ -5,16 +5,16 @@ from torch import Tensor
 
 
 def route(left: Tensor, leaf_value: Tensor, *, hard: bool = False) -> Tensor:
-    """Value that reaches the root when every split sends a fraction of each row left.
+    """Value (E, C, B) that reaches the root when splits send fractions of rows left.
 
     It is ``sum_l lambda_l L(x | l)`` with the leaf indicator
     ``L(x | l) = prod_j (1 - p(l, j)) S_j + p(l, j) (1 - S_j)`` over the splits ``j``
     above leaf ``l``, where ``p`` is 0 if the leaf lies to their left and else 1
-    (GradTree, section 3.1, eq. 1 and 3; GRANDE, section 2, eq. 2 and 3; GET, section
-    3.1, eq. 2). It is computed level by level. The gradient of a split is
-    ``reach * (V_left - V_right)``, where ``reach`` is the fraction of the row that
-    arrives at the split and the ``V`` are the values that come up from its two
-    children.
+    (GradTree, arXiv:2305.03515, section 3.1, eq. 1 and 3; GRANDE, arXiv:2309.17130,
+    section 2, eq. 2 and 3; GET, arXiv:2411.17003, section 3.1, eq. 2). It is computed
+    level by level. The gradient of a split is ``reach * (V_left - V_right)``, where
+    ``reach`` is the fraction of the row that arrives at the split and the ``V`` are the
+    values that come up from its two children.
 
     Parameters
     ----------
@@ -27,20 +27,10 @@ def route(left: Tensor, leaf_value: Tensor, *, hard: bool = False) -> Tensor:
         Whether every fraction is 0 or 1: forward is then a walk. Results are those of
         the general case.
 
-    Returns
-    -------
-    Tensor of shape (E, C, B)
-        In the units of `leaf_value`.
-
     Raises
     ------
     ValueError
         If there is not one split fewer than leaves, or not ``2**depth`` leaves.
-
-    References
-    ----------
-    Marton et al., "GradTree", arXiv:2305.03515; "GRANDE", arXiv:2309.17130; Mao and
-    Cao, "GET", arXiv:2411.17003.
     """
     check_complete(left.shape[1], leaf_value.shape[1])
     return _Route.apply(left, leaf_value, hard)
@@ -55,17 +45,9 @@ def check_complete(n_splits: int, n_leaves: int) -> None:
 
 
 def reached_leaf(left: Tensor) -> Tensor:
-    """Leaf (0 to L - 1) that each row reaches under hard decisions.
+    """Leaf (E, B) that each row reaches under hard decisions, left to right from 0.
 
-    Parameters
-    ----------
-    left : Tensor of shape (E, N, B)
-        True or non-zero where a row would go left.
-
-    Returns
-    -------
-    LongTensor of shape (E, B)
-        Leaves left to right.
+    ``left`` (E, N, B) is True or non-zero where a row would go left.
     """
     n_trees, n_splits, n_rows = left.shape
     node = torch.zeros(n_trees, n_rows, dtype=torch.long, device=left.device)
@@ -76,20 +58,10 @@ def reached_leaf(left: Tensor) -> Tensor:
 
 
 def reach(left: Tensor) -> tuple[Tensor, Tensor]:
-    """Fraction of each row that arrives at every split, and at every leaf.
+    """Fraction of each row that arrives at every split (E, N, B), and at every leaf.
 
-    At leaves it is the leaf indicator ``L(x | l)``; see `route`.
-
-    Parameters
-    ----------
-    left : Tensor of shape (E, N, B)
-        Fraction that each split sends left.
-
-    Returns
-    -------
-    splits : Tensor of shape (E, N, B)
-    leaves : Tensor of shape (E, L, B)
-        The fractions at the leaves of one tree sum to 1.
+    At leaves (E, L, B) it is the leaf indicator ``L(x | l)`` (see `route`); those of
+    one tree sum to 1. ``left`` (E, N, B) is the fraction that each split sends left.
     """
     n_splits = left.shape[1]
     levels = []

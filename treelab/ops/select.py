@@ -17,37 +17,25 @@ def select(
     columns: Tensor | None = None,
     transform: str = "entmax15",
 ) -> Tensor:
-    """Margin of every split: its threshold minus the value of its chosen feature.
+    """Margin (E, N, B) of every split: its threshold less its chosen feature's value.
 
     ``z = sum_i T_i h_i - sum_i x_i h_i`` with ``h = hardmax(entmax(I))``: GradTree,
     algorithm 1, lines 2, 3 and 10. Forward, the feature is the arg-max of
     ``entmax15(logits)`` (which is the arg-max of the logits). Backward, the one-hot
     choice ``h`` hands its gradient on to the transformation (straight-through). Nothing
     of size ``E * N * F * B`` is built: the forward pass is a gather, the backward pass
-    one matrix product.
+    one matrix product. A row goes left where its margin is >= 0.
 
     Parameters
     ----------
-    logits : Tensor of shape (E, N, K)
-        Feature selector of every split, I; ``K`` is ``F`` without `columns`.
-    threshold : Tensor of shape (E, N, K)
-        Threshold of every split for every feature, T; in the units of `x`.
+    logits, threshold : Tensor of shape (E, N, K)
+        Feature selector of every split, I, and its threshold for every feature, T, in
+        the units of `x`; ``K`` is ``F`` without `columns`.
     x : Tensor of shape (B, F)
-        Encoded rows.
     columns : LongTensor of shape (E, K), default=None
         The features that each tree may use; None stands for all of them, in order.
     transform : {"entmax15", "softmax"}, default="entmax15"
         Transformation whose gradient the choice takes.
-
-    Returns
-    -------
-    Tensor of shape (E, N, B)
-        ``threshold - x``; a row goes left where this is >= 0.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit or the transformation is unknown.
 
     References
     ----------
@@ -83,19 +71,9 @@ def chosen_split(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Position among the offered features, feature and threshold of every split.
 
-    Parameters
-    ----------
-    logits, threshold : Tensor of shape (E, N, K)
-        As for `select`.
-    columns : LongTensor of shape (E, K), default=None
-        As for `select`.
-
-    Returns
-    -------
-    position, feature : LongTensor of shape (E, N)
-        The arg-max within ``K`` and the feature (column of `x`) that it stands for.
-    value : Tensor of shape (E, N)
-        Threshold at the chosen feature.
+    Of the arguments of `select`. The position (E, N) is the arg-max within ``K``, the
+    feature (E, N) the column of `x` that it stands for, the threshold (E, N) that at
+    it.
     """
     position = logits.argmax(-1)  # (E, N)
     value = threshold.gather(-1, position[..., None])[..., 0]

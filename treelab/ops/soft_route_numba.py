@@ -28,14 +28,8 @@ class SoftRouteOnCpu(torch.autograd.Function):
         out = left.new_empty(len(left), leaf_value.shape[2], left.shape[2])
         ctx.save_for_backward(left, leaf_value, scale)
         chunks = _chunks(left)
-        run_alone(
-            _forward,
-            _n_numbers(left),
-            left.numpy(),
-            leaf_value.numpy(),
-            chunks,
-            out.numpy(),
-        )
+        arrays = left.numpy(), leaf_value.numpy(), chunks, out.numpy()
+        run_alone(_forward, _n_numbers(left), *arrays)
         return out
 
     @staticmethod
@@ -48,13 +42,9 @@ class SoftRouteOnCpu(torch.autograd.Function):
         run_alone(
             _backward,
             _n_numbers(left),
-            left.numpy(),
-            leaf_value.numpy(),
-            scale.numpy(),
+            *(t.numpy() for t in (left, leaf_value, scale)),
             chunks,
-            gradient.contiguous().numpy(),
-            grad_margin.numpy(),
-            of_chunks.numpy(),
+            *(t.numpy() for t in (gradient.contiguous(), grad_margin, of_chunks)),
         )
         return grad_margin, None, of_chunks.sum(0)
 

@@ -43,13 +43,7 @@ def threads_for(n_numbers: int) -> int:
 def run_alone(kernel, n_numbers: int, *arguments) -> None:
     """Run a parallel kernel while no other runs, on as many threads as torch uses.
 
-    Parameters
-    ----------
-    kernel : numba function compiled with ``parallel=True``
-    n_numbers : int
-        How many numbers it works through; few are left to one thread.
-    arguments
-        For the kernel.
+    ``n_numbers`` is how many numbers it works through; few are left to one thread.
     """
     with _LOCK:
         allowed = torch.get_num_threads()

@@ -38,13 +38,9 @@ class TraversalOnCpu(torch.autograd.Function):
             _backward,
             grad_traversal.numel(),
             threads_for(grad_traversal.numel()),
-            split_score.numpy(),
-            activity.numpy(),
-            weight.numpy(),
-            group.numpy(),
+            *(t.numpy() for t in (split_score, activity, weight, group)),
             split_score.numpy().dtype.type(ctx.offset),
-            grad_traversal.contiguous().numpy(),
-            grad_activity.contiguous().numpy(),
+            *(t.contiguous().numpy() for t in (grad_traversal, grad_activity)),
             score_grad.numpy(),
             grad_score.numpy(),
         )
@@ -80,14 +76,9 @@ def _run_forward(split_score, preference, penalty, offset, wants_z: bool):
         _forward,
         n_numbers,
         threads_for(n_numbers),
-        split_score.numpy(),
-        preference.numpy(),
-        penalty.numpy(),
+        *(t.numpy() for t in (split_score, preference, penalty)),
         split_score.numpy().dtype.type(offset),
-        z.numpy(),
-        activity.numpy(),
-        weight.numpy(),
-        group.numpy(),
+        *(t.numpy() for t in (z, activity, weight, group)),
     )
     return z, activity, (split_score, activity, weight, group)
 

@@ -13,7 +13,7 @@ import pandas as pd
 from treelab.data.columns import column_kind
 from treelab.data.folds import fold_name
 from treelab.data.problem import Problem
-from treelab.data.split import JOINED, SPLITS, DataSplit
+from treelab.data.split import JOINED, SPLIT_NAMES, SPLITS, DataSplit
 from treelab.data.split_by import WAY_TITLES
 from treelab.evaluation.comparison import RowCosts, have_same_test_rows, row_costs
 from treelab.evaluation.ensembles import heaviest_estimators, weight_that_agrees
@@ -425,9 +425,6 @@ def decision_words(
 # The sections of a report on one run or several, in words and tables.
 
 
-_SPLIT_TITLES = {"train": "training", "valid": "validation", "test": "test"}
-
-
 def _of_each(
     found: Sequence[RunFacts], write: Callable[[RunFacts], Iterable[Block]]
 ) -> list[Block]:
@@ -561,7 +558,7 @@ def data_section(facts: RunFacts) -> Block:
     n_rows, n_columns = facts.table_shape
     known = [split.n_rows(name) for name in SPLITS]
     parts = ", ".join(
-        f"{n:,} {_SPLIT_TITLES[name]} rows" for n, name in zip(known, SPLITS)
+        f"{n:,} {SPLIT_NAMES[name]} rows" for n, name in zip(known, SPLITS)
     )
     lines = [
         ["table", problem.table_name],
@@ -602,7 +599,7 @@ def _split_words(problem: Problem) -> str:
 def _target_table(facts: RunFacts) -> Block:
     """Count the classes, or describe the values, of each part of the data split."""
     parts = [facts.split.rows(name) for name in SPLITS]
-    head = [_SPLIT_TITLES[name] for name in SPLITS]
+    head = [SPLIT_NAMES[name] for name in SPLITS]
     if facts.run.problem.task == "regression":
         each = [_described(part.y.to_numpy(), part.weight) for part in parts]
         rows = [

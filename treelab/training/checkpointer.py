@@ -21,7 +21,7 @@ from safetensors.numpy import save
 
 CHECKPOINT_SECONDS = 30.0  # from one to the next
 WRITING_FRACTION = 0.05  # of the training's time may go into checkpoints
-_FORMAT = 2  # of what loops save; checkpoints of another are not used
+_FORMAT = 3  # of what loops save; checkpoints of another are not used
 _UNDER_WAY = "under-way.safetensors"
 _ENDING = ".safetensors"
 
@@ -33,16 +33,9 @@ class Checkpointer:
     """Saves and loads the stages of a fit, as files of a folder; never pickle.
 
     Given to ``fit`` as one of its callbacks. Each file is written aside and renamed, so
-    that a killed process leaves none by halves.
-
-    Parameters
-    ----------
-    folder : Path
-        Of one fit alone; made where needed.
-    identity : str, default=""
-        What the fit is of. A checkpoint of another identity is not used.
-    interval : float, default=30.0
-        Seconds from one checkpoint to the next.
+    that a killed process leaves none by halves. The folder, of one fit alone, is made
+    where needed; ``identity`` says what the fit is of, and a checkpoint of another is
+    not used; ``interval`` are the seconds from one checkpoint to the next.
 
     Attributes
     ----------

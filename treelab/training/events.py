@@ -42,8 +42,6 @@ class Progress:
     train_loss: float
     valid_loss: float
     seconds: float  # since training began
-    # Validation score of the hard model, where the learner measures one.
-    metric: float | None = None
     stage: str = TRAINING  # its name, as "cross-validation", "training", "polish"
     # Whether the stage comes before the training of the model that is retained: it
     # moves the progress, and its losses are on no history.
@@ -157,9 +155,12 @@ class Monitor:
         self._losses[position[1] :] = list(zip(*saved["losses"]))
         self._last_epoch = saved["last_epoch"]
         self.started = time.monotonic() - saved["seconds"]
+        self.show(RetainedCurve(self.history_frame()))
+
+    def show(self, curve: RetainedCurve) -> None:
+        """Give the callbacks a curve in place of what was reported so far."""
         own_epoch = self._last_epoch - self.epoch_offset
         report = self._progress(own_epoch, math.nan, math.nan)
-        curve = RetainedCurve(self.history_frame())
         notify(self.callbacks, replace(report, retained=curve))
 
     def is_due(self) -> bool:
@@ -182,18 +183,10 @@ class Monitor:
     ) -> bool:
         """Report to the callbacks and, with a loss on the curve, to the history.
 
-        Parameters
-        ----------
-        epoch : float
-            Counts from the beginning of the stage; 0 for the start.
-        train_loss, valid_loss : float or ndarray of shape (K,)
-            Of each candidate. The one that leads on validation is reported; where
-            nothing is validated, the one that leads in training.
-
-        Returns
-        -------
-        bool
-            Whether a callback asked to stop.
+        ``epoch`` counts from the beginning of the stage; 0 is the start. Of the losses
+        (K,) of each candidate, those of the one that leads on validation are reported;
+        where nothing is validated, of the one that leads in training. Returned is
+        whether a callback asked to stop.
         """
         losses = np.atleast_1d(train_loss), np.atleast_1d(valid_loss)
         ranked = losses[1] if np.isfinite(losses[1]).any() else losses[0]
@@ -211,20 +204,12 @@ class Monitor:
     ) -> None:
         """Make this stage's curve that of one candidate, and tell the callbacks.
 
-        Until it is known which candidate is retained, the curve is the leaders'.
-
-        Parameters
-        ----------
-        candidate : int
-            Its place in the losses of ``report``.
-        snapshots : mapping of float to callable, optional
-            See ``RetainedCurve``.
+        It is numbered as in the losses of ``report``. Until it is known which is
+        retained, the curve is the leaders'. Snapshots are those of ``RetainedCurve``.
         """
         own = slice(self._own_rows, self._own_rows + len(self._losses))
         self.history[own] = self.curve_of(candidate)
-        last = self._progress(self._last_epoch - self.epoch_offset, math.nan, math.nan)
-        curve = RetainedCurve(self.history_frame(), snapshots or {})
-        notify(self.callbacks, replace(last, retained=curve))
+        self.show(RetainedCurve(self.history_frame(), snapshots or {}))
 
     def curve_of(self, candidate: int) -> list[tuple]:
         """Return this stage's rows of the history with the losses of one candidate."""

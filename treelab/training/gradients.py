@@ -21,15 +21,9 @@ class Gradients:
 
     A graph knows nothing of what Python would decide: it computes on the same memory
     with the same numbers. So it is captured anew where a number or the place of a
-    tensor of the candidates is another one, and while their loss reads what changes
-    from step to step their ``is_captured`` is False.
-
-    Parameters
-    ----------
-    candidates : Candidates
-        See ``treelab.training.loop``.
-    generators : sequence of torch.Generator
-        What their loss draws from.
+    tensor of the candidates (see ``treelab.training.loop``) is another one, and while
+    their loss reads what changes from step to step their ``is_captured`` is False. The
+    generators are what their loss draws from.
     """
 
     def __init__(self, candidates: Any, generators: Sequence[torch.Generator] = ()):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
-from treelab.training.checkpointer import Stage, State
+from treelab.training.checkpointer import State
 from treelab.training.events import Monitor
 from treelab.training.gradients import Gradients
 
@@ -93,26 +93,13 @@ def cosine_decay(
     warm_up: float = 0.0,
     lowest: float = 0.05,
 ) -> LambdaLR:
-    """Warm up in a straight line, then decay along a cosine.
+    """Warm up in a straight line, then decay along a cosine to the ``lowest`` fraction.
 
     Source of the cosine: Loshchilov and Hutter, "SGDR", ICLR 2017, arXiv:1608.03983,
-    eq. 5, with one period.
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Its groups' learning rates are the highest that are reached.
-    n_steps : int
-        Steps until the lowest rate; it stays there.
-    warm_up : float, default=0.0
-        Fraction of the steps in which the rates rise from a tenth.
-    lowest : float, default=0.05
-        Fraction of the highest rate that is left in the end.
-
-    Returns
-    -------
-    LambdaLR
-        Its ``step`` is called after each step of the optimizer.
+    eq. 5, with one period. The learning rates of the optimizer's groups are the highest
+    that are reached: they rise from a tenth in the fraction ``warm_up`` of the steps,
+    are at the lowest after ``n_steps``, and stay there. ``step`` of what is returned is
+    called after each step of the optimizer.
     """
     n_warm_up = int(warm_up * n_steps)
     n_decay = max(1, n_steps - n_warm_up)
@@ -191,14 +178,7 @@ def fits(module, generators: list[torch.Generator], saved: dict) -> bool:
 
 
 class BestCheckpoints:
-    """Saves each candidate's parameters whenever its validation loss improves.
-
-    Parameters
-    ----------
-    candidates : Module
-        See ``Candidates``.
-    n_saved : int, default=1
-        Checkpoints saved of each candidate: the last that improved.
+    """Saves each candidate's parameters at its last improvements, ``n_saved`` of them.
 
     Attributes
     ----------
@@ -209,19 +189,27 @@ class BestCheckpoints:
     """
 
     def __init__(self, candidates, n_saved: int = 1):
-        k = candidates.n_candidates
-        self._tensors = dict(candidates.named_parameters())
-        self._saved = [
-            {name: t.detach().clone() for name, t in self._tensors.items()}
-            for _ in range(n_saved)
-        ]
-        self._owners = getattr(candidates, "parameter_candidates", {})
-        self._single = k == 1
-        device = next(iter(self._tensors.values())).device
+        k, self._n_saved = candidates.n_candidates, n_saved
+        owners = getattr(candidates, "parameter_candidates", {})
+        named = dict(candidates.named_parameters())
+        device = next(iter(named.values())).device
+        self._trained = {name for name, t in named.items() if t.requires_grad}
+        # Of each parameter the values of now, the candidates (k,) that own its parts,
+        # and what is saved of it, (n_saved, k, ...).
+        self._now = {
+            n: t.detach() if k > 1 else t.detach()[None] for n, t in named.items()
+        }
+        every = torch.arange(k, device=device)
+        self._own = {name: every[owners.get(name, slice(None))] for name in named}
+        self._saved = {
+            name: now.expand(n_saved, *now.shape).clone()
+            for name, now in self._now.items()
+        }
         self.loss = torch.full((k,), math.inf, device=device)
         self.epoch = torch.zeros(k, dtype=torch.long, device=device)
         self._n_improved = torch.zeros(k, dtype=torch.long, device=device)
 
+    @torch.no_grad()
     def update(self, valid_loss: Tensor, epoch: int | None = None) -> Tensor:
         """Save the candidates whose validation loss (K,) improved; return which, (K,).
 
@@ -231,7 +219,11 @@ class BestCheckpoints:
         self.loss = torch.where(improved, valid_loss, self.loss)
         if epoch is not None:
             self.epoch = torch.where(improved, epoch, self.epoch)
-        self._save(improved)
+        for name, own in self._own.items():
+            (at,) = improved[own].nonzero(as_tuple=True)
+            place = self._n_improved[own[at]] % self._n_saved
+            self._saved[name][place, at] = self._now[name][at]
+        self._n_improved += improved
         return improved
 
     @torch.no_grad()
@@ -241,12 +233,11 @@ class BestCheckpoints:
         Before the first improvement these are the parameters at the beginning. With
         ``where`` (K,) only those of some candidates.
         """
-        n_saved = len(self._saved)
-        last = (self._n_improved - 1).clamp(min=0) % n_saved
-        for slot, saved in enumerate(self._saved):
-            chosen = last == slot if where is None else (last == slot) & where
-            for name, now in self._tensors.items():
-                now.copy_(torch.where(self._of(name, chosen), saved[name], now))
+        last = (self._n_improved - 1).clamp(min=0) % self._n_saved
+        for name, own in self._own.items():
+            at = torch.arange(len(own), device=own.device)
+            at = at if where is None else at[where[own]]
+            self._now[name][at] = self._saved[name][last[own[at]], at]
 
     @torch.no_grad()
     def average(self):
@@ -254,14 +245,12 @@ class BestCheckpoints:
 
         Those that no gradient trains follow a schedule, and stay where it left them.
         """
-        n_filled = self._n_improved.clamp(min=1, max=len(self._saved))
-        for name, now in self._tensors.items():
-            if not now.requires_grad:
-                continue
-            total = torch.zeros_like(now)
-            for slot, saved in enumerate(self._saved):
-                total += torch.where(self._of(name, n_filled > slot), saved[name], 0)
-            now.copy_(total / self._of(name, n_filled))
+        for name in self._trained:
+            now, saved = self._now[name], self._saved[name]
+            n_filled = self._n_improved[self._own[name]].clamp(1, self._n_saved)
+            n_filled = n_filled.view(-1, *[1] * (now.dim() - 1))
+            filled = (torch.where(n_filled > i, own, 0) for i, own in enumerate(saved))
+            now.copy_(sum(filled) / n_filled)
 
     def state_dict(self, *, of_saved: bool = True) -> dict:
         """State for a checkpoint; without the parameters once they are restored."""
@@ -269,7 +258,7 @@ class BestCheckpoints:
             "loss": self.loss,
             "epoch": self.epoch,
             "n_improved": self._n_improved,
-            "saved": self._saved if of_saved else [],
+            "saved": self._saved if of_saved else {},
         }
 
     def load_state_dict(self, state: dict) -> None:
@@ -277,28 +266,8 @@ class BestCheckpoints:
         self.loss = state["loss"].to(self.loss.device)
         self.epoch = state["epoch"].to(self.epoch.device)
         self._n_improved = state["n_improved"].to(self._n_improved.device)
-        for own, saved in zip(self._saved, state["saved"]):
-            for name, tensor in own.items():
-                tensor.copy_(saved[name])
-
-    @torch.no_grad()
-    def _save(self, improved: Tensor):
-        """Save the parameters of the candidates (K,) that improved, slots in turn."""
-        n_saved = len(self._saved)
-        for slot, saved in enumerate(self._saved):
-            here = improved & (self._n_improved % n_saved == slot)
-            if self._single and not bool(here[0]):
-                continue
-            for name, now in self._tensors.items():
-                saved[name].copy_(torch.where(self._of(name, here), now, saved[name]))
-        self._n_improved += improved
-
-    def _of(self, name: str, value: Tensor) -> Tensor:
-        """One value for each candidate (K,), in a shape that fits its parameters."""
-        if self._single:
-            return value[0]
-        own = value[self._owners.get(name, slice(None))]
-        return own.reshape(-1, *[1] * (self._tensors[name].dim() - 1))
+        for name, saved in state["saved"].items():
+            self._saved[name].copy_(saved)
 
 
 # The one training loop: candidates side by side, early stopping, the best restored.
@@ -340,20 +309,15 @@ def train(
 ) -> TrainResult:
     """Train until ``max_epochs``, no improvement for ``patience`` epochs, or a stop.
 
-    The candidates' losses are summed, so each gets its own gradient alone. After
-    every ``evaluate_every`` epochs the validation loss is measured, and parameters
-    that improved it are saved for each candidate by itself; on return the module
-    holds the best ones. A candidate whose loss is not finite never improves again;
-    training ends when no candidate is left.
+    The candidates' losses are summed, so each gets its own gradient alone. After every
+    ``evaluate_every`` epochs the validation loss is measured, and parameters that
+    improved it are saved for each candidate by itself; on return the module holds the
+    best ones. A candidate whose loss is not finite never improves again; training ends
+    when no candidate is left, and FloatingPointError is raised if none had a finite
+    validation loss even once.
 
     Parameters
     ----------
-    candidates : Module
-        See ``Candidates``.
-    optimizer : Optimizer
-        Of the candidates' parameters.
-    plan : TrainingPlan
-        Batches, epochs and patience.
     generator : torch.Generator
         On the device of the data; draws the batches.
     monitor : Monitor, optional
@@ -366,28 +330,12 @@ def train(
     after_epoch : callable, optional
         Gets each validation loss (K,), for schedules that depend on it. One that has
         a ``state_dict`` is saved in checkpoints, too.
-
-    Raises
-    ------
-    FloatingPointError
-        If no candidate had a finite validation loss even once.
     """
     monitor = Monitor(plan.max_epochs) if monitor is None else monitor
-    stage, before = monitor.begin_stage(), monitor.position()
-    training = Training(
-        candidates,
-        plan,
-        optimizer,
-        scheduler,
-        after_epoch,
-        generator,
-        monitor,
-        stage,
-        before,
-        Gradients(candidates, generators_of(candidates)),
-        BestCheckpoints(candidates, plan.n_averaged),
-    )
-    if stage.saved is None or not training.resume(unpack(stage.saved)):
+    own = optimizer, scheduler, after_epoch, generator, monitor
+    training = Training(candidates, plan, *own)
+    saved = training.stage.saved
+    if saved is None or not training.resume(unpack(saved)):
         training.run()
     best = training.checkpoints
     reason = training.reason or "max_epochs"
@@ -414,14 +362,17 @@ class Training:
     after_epoch: Callable[[Tensor], None] | None
     generator: torch.Generator
     monitor: Monitor
-    stage: Stage
-    before: tuple[int, ...]  # what the monitor had before this training
-    gradients: Gradients
-    checkpoints: BestCheckpoints
     epoch: int = 0  # begun
     epochs_in_vain: int = 0
     reason: str | None = None
     under_way: Epoch | None = None
+
+    def __post_init__(self) -> None:
+        self.stage = self.monitor.begin_stage()
+        self.before = self.monitor.position()  # what it had before this training
+        drawn_from = generators_of(self.candidates)
+        self.gradients = Gradients(self.candidates, drawn_from)
+        self.checkpoints = BestCheckpoints(self.candidates, self.plan.n_averaged)
 
     def run(self) -> None:
         """Train to the end, and put the best parameters into the module."""

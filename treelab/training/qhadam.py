@@ -12,20 +12,12 @@ _PLATEAU = ("learning_rate", "best", "waited")  # of a CutOnPlateau
 class QHAdam(torch.optim.Optimizer):
     """Adam whose step mixes the momentum with the plain gradient.
 
-    Source: Ma and Yarats, "Quasi-hyperbolic momentum and Adam for deep learning",
-    ICLR 2019, arXiv:1810.06801. Libraries offer one learning rate for a whole tensor;
-    here each of the K candidates, the first axis of every parameter, has its own.
-
-    Parameters
-    ----------
-    params : iterable of Tensor
-        Each of shape (K, ...).
-    learning_rate : Tensor of shape (K,)
-        On the device of the parameters; changed in place by a schedule.
-    betas : (float, float), default=(0.995, 0.999)
-        Decay of the averages of the gradient and of its square.
-    nus : (float, float), default=(0.7, 1.0)
-        Weight of these averages against the current gradient and its square.
+    Source: Ma and Yarats, "Quasi-hyperbolic momentum and Adam for deep learning", ICLR
+    2019, arXiv:1810.06801. Libraries offer one learning rate for a whole tensor; here
+    each of the K candidates, the first axis of every parameter, has its own:
+    ``learning_rate`` (K,), on their device, which a schedule changes in place. The
+    betas are the decay of the averages of the gradient and of its square, the nus the
+    weight of these averages against the current gradient and its square.
     """
 
     def __init__(
@@ -66,12 +58,8 @@ class QHAdam(torch.optim.Optimizer):
 class CutOnPlateau:
     """Cuts a candidate's learning rate to a tenth once its validation loss stalls.
 
-    Parameters
-    ----------
-    learning_rate : Tensor of shape (K,)
-        Changed in place.
-    patience : int
-        Measurements without improvement before a cut, at least 1.
+    The rates (K,) change in place, after ``patience`` measurements, at least 1, without
+    improvement.
     """
 
     def __init__(self, learning_rate: Tensor, patience: int):

@@ -17,6 +17,7 @@ from treelab.trees.pruning import (
     path_of_sizes,
     prune_empty,
 )
+from treelab.trees.text import score_goes_left
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted
 
@@ -130,16 +131,17 @@ def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
 
 def _pairs(name: str, given: Any, example: str, by: str = ",") -> dict[str, Any]:
     """Read "a: x, b: y", or a mapping; raise ValueError for what is named twice."""
-    if isinstance(given, str):
+    pairs: list[tuple[Any, Any]] = []
+    if not isinstance(given, str):
+        pairs += _mapping(name, given).items()
+    else:
         # A column's name may hold a colon, be it the key or one of several names.
         cut = str.rpartition if by == "," else str.partition
-        parts = _split(given, by)
-        pairs = [(key, value.strip()) for key, _, value in (cut(p, ":") for p in parts)]
-        for part, (key, _) in zip(parts, pairs):
-            if ":" not in part or not key.strip():
+        for part in _split(given, by):
+            key, colon, value = cut(part, ":")
+            if not colon or not key.strip():
                 raise ValueError(f"{name} reads as {example!r}, got {part!r}.")
-    else:
-        pairs = [*_mapping(name, given).items()]
+            pairs.append((key, value.strip()))
     found: dict[str, Any] = {}
     for key, value in pairs:
         word = str(key).strip()
@@ -189,44 +191,28 @@ class Constraints:
 
     Each part is given as plain Python, as JSON, or as the text in its example.
 
-    Parameters
-    ----------
-    monotone : mapping of column to "up" or "down" (or 1, -1)
-        Number columns whose growth never lowers ("up") or never raises ("down") the
-        prediction, all other columns held: "income: up, age: down".
-    monotone_class : str, optional
-        The class whose probability is meant. Of two classes the second one by default;
-        of more it must be named.
-    allowed : mapping of level to columns
-        Columns that splits may test, by level (the root has 0); "other" is for the
-        levels that are not named: "0: age, income; other: age, income, job".
-    together : sequence of sequences of columns
-        Groups: the columns of one path lie in one group. Columns in no group form one
-        more: "age, income; age, job".
-    column_costs : mapping of column to number
-        What a column costs that the tree uses at all, as a fraction of the root's
-        impurity that its splits must save beyond their own: "scan: 0.05, age: 0".
-    max_columns : int, optional
-        Most different columns in the tree.
-    min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
-    class_costs : mapping of class to mapping of class to number
-        What it costs that a row of a class is predicted as another, 1 where it is not
-        given: "bad as good: 5, good as bad: 1".
-
-    Raises
-    ------
-    ValueError
-        For a part that cannot be read.
+    ValueError for a part that cannot be read.
     """
 
+    # Number columns whose growth never lowers ("up", 1) or raises ("down", -1) the
+    # prediction, all other columns held: "income: up, age: down".
     monotone: Mapping[str, str] = field(default_factory=dict)
+    # The class whose probability is meant. Of two classes the second one by default; of
+    # more it must be named.
     monotone_class: str | None = None
+    # Columns that splits may test, by level (the root has 0); "other" is for the levels
+    # that are not named: "0: age, income; other: age, income, job".
     allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Groups: the columns of one path lie in one group. Columns in no group form one
+    # more: "age, income; age, job".
     together: Sequence[tuple[str, ...]] = ()
+    # What a column costs that the tree uses at all, a fraction of the root's impurity
+    # that its splits must save beyond their own: "scan: 0.05, age: 0".
     column_costs: Mapping[str, float] = field(default_factory=dict)
-    max_columns: int | None = None
-    min_samples_leaf: int = 1
+    max_columns: int | None = None  # most different columns in the tree
+    min_samples_leaf: int = 1  # fewest training rows in a leaf
+    # What it costs that a row of a class is predicted as another, 1 where it is not
+    # given: "bad as good: 5, good as bad: 1".
     class_costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -491,9 +477,9 @@ def _goes_left(tree: Tree, node: int) -> np.ndarray:
     known = feature.scored
     labels = _labels(tree, feature.column)
     scores = [known.get(label, feature.unseen) for label in labels]
-    score = np.array([*scores, feature.unseen, np.nan])
-    left = score <= tree.threshold[node]
-    return np.where(np.isnan(score), tree.missing_left[node], left)
+    threshold, missing_left = tree.threshold[node], tree.missing_left[node]
+    every = [*scores, feature.unseen, np.nan]
+    return np.array([score_goes_left(s, threshold, missing_left) for s in every])
 
 
 # Leaf values that are nearest to those wanted and in the order that is asked.

@@ -238,27 +238,14 @@ DIRECTIONS = ("TB", "LR")
 class DotLayout:
     """How much of a tree is drawn, and in which shape.
 
-    Parameters
-    ----------
-    direction : {"TB", "LR"}, default="TB"
-        Top-down or from left to right.
-    max_depth : int or None, default=None
-        Deepest level that is drawn; what hangs below is a stub "12 nodes more".
-    max_name : int, default=24
-        Letters of a column's or category's name before it is shortened.
-    wrap : int, default=34
-        Letters a line of a node; fewer make narrower boxes of more lines.
-
-    Raises
-    ------
-    ValueError
-        If the direction is none of these, or the depth is negative.
+    ValueError if the direction is none of these, or the depth is negative.
     """
 
-    direction: str = "TB"
+    direction: str = "TB"  # top-down, or "LR", from left to right
+    # Deepest level that is drawn; what hangs below is a stub "12 nodes more".
     max_depth: int | None = None
-    max_name: int = 24
-    wrap: int = 34
+    max_name: int = 24  # letters of a column's or category's name
+    wrap: int = 34  # letters a line of a node; fewer make narrower boxes of more lines
 
     def __post_init__(self):
         if self.direction not in DIRECTIONS:

@@ -10,6 +10,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from treelab.trees.cells import (
+    ANY_NUMBER,
     CATEGORY,
     MISSING,
     CellForm,
@@ -31,36 +32,6 @@ class Feature:
     A number column is read as it is. A category column is read by the score of its
     category, so that ``score <= threshold`` splits the categories into two sets.
 
-    Parameters
-    ----------
-    column : str
-        Name of the column in the user's table.
-    kind : {"number", "category"}, default="number"
-        How the column is read.
-    unit : str, default=""
-        Unit of a number column, shown behind its thresholds.
-    fill : float, default=nan
-        Number that stands for a missing value (in the column's unit, or a score) in
-        weighted sums: oblique splits and linear leaves. NaN: none is known.
-    categories : tuple of str
-        ``str(value)`` of each category that training rows held; categories only.
-    scores : tuple of float
-        The number that each category stands for, such as its target encoding.
-    unseen : float, default=nan
-        Score of a category that no training row held; NaN treats it as missing.
-    rare : tuple of str
-        Categories that count as one, as few training rows held each of them: they have
-        one score, and words name them together.
-    form : CellForm or None, default=None
-        How the cells of training rows were written, by which those of every later
-        table are read; None where they were numbers or plain text of a data frame.
-    missing_range : tuple of (float, float) or None
-        Numbers from the first to the second count as missing, as in a table where -999
-        stands for it; None: only what is missing does.
-    spread : float, default=nan
-        Standard deviation of the training rows, in the column's unit (or of scores);
-        by it the columns of a weighted sum are ordered. NaN: not known.
-
     Raises
     ------
     ValueError
@@ -68,16 +39,29 @@ class Feature:
         no categories.
     """
 
-    column: str
-    kind: str = "number"
-    unit: str = ""
+    column: str  # in the user's table
+    kind: str = "number"  # or "category": how the column is read
+    unit: str = ""  # of a number column, shown behind its thresholds
+    # Number that stands for a missing value (in the column's unit, or a score) in
+    # weighted sums: oblique splits and linear leaves. NaN: none is known.
     fill: float = nan
+    # ``str(value)`` of each category that training rows held, and the number that each
+    # stands for, such as its target encoding.
     categories: tuple[str, ...] = ()
     scores: tuple[float, ...] = ()
+    # Score of a category that no training row held; NaN treats it as missing.
     unseen: float = nan
+    # Standard deviation of the training rows, in the column's unit (or of scores); by
+    # it the columns of a weighted sum are ordered. NaN: not known.
     spread: float = nan
+    # Categories that count as one, as few training rows held each of them: they have
+    # one score, and words name them together.
     rare: tuple[str, ...] = ()
+    # How the cells of training rows were written, by which those of every later table
+    # are read; None where they were numbers or plain text of a data frame.
     form: CellForm | None = None
+    # Numbers from the first to the second count as missing, as in a table where -999
+    # stands for it; None: only what is missing does.
     missing_range: tuple[float, float] | None = None
 
     def __post_init__(self):
@@ -242,9 +226,9 @@ def forms_of_model(model) -> dict[str, CellForm]:
 
 
 def _plain_form(seen: tuple[str, ...] | None) -> CellForm:
-    """Return the form of plain numbers, or of categories that training rows held."""
+    """Return the form of any numbers, or of categories that training rows held."""
     if seen is None:
-        return CellForm()
+        return ANY_NUMBER
     return replace(CATEGORY, missing=tuple(m for m in MISSING if m not in seen))
 
 

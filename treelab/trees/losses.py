@@ -31,20 +31,6 @@ _SMALLEST = 1e-12  # of the mean: a prediction whose logarithm is taken
 class Loss:
     """A loss of regression, least where the prediction is the target.
 
-    Parameters
-    ----------
-    name : str
-        As scikit-learn has it: one of ``LOSSES``.
-    parameter : float or tuple of float, default=0.0
-        The level of "quantile", in (0, 1); of "huber" the error, in the unit of the
-        target, from which it is linear; of "tweedie" the power, in (1, 2). A tuple has
-        one for each output: ascending levels of one target, or errors of several.
-    title : str, default=""
-        Of a "callable" its ``__name__``. This class is what a stored model knows of it:
-        the name, no more. ``treelab.learners.common.callable_loss`` has the function.
-
-    Notes
-    -----
     With prediction f and target y, every one is 0 where they are equal:
 
     - "squared_error": ``(f - y)^2``
@@ -59,8 +45,13 @@ class Loss:
     levels the one target C times; ``rows`` and ``excess`` stay elementwise.
     """
 
-    name: str = "squared_error"
+    name: str = "squared_error"  # as scikit-learn has it: one of ``LOSSES``
+    # The level of "quantile", in (0, 1); of "huber" the error, in the unit of the
+    # target, from which it is linear; of "tweedie" the power, in (1, 2). A tuple has
+    # one for each output: ascending levels of one target, or errors of several.
     parameter: float | tuple[float, ...] = 0.0
+    # Of a "callable" its ``__name__``. This class is what a stored model knows of it:
+    # the name, no more. ``treelab.learners.common.callable_loss`` has the function.
     title: str = ""
 
     def __post_init__(self):

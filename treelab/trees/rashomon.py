@@ -53,34 +53,18 @@ class RashomonSet(ScoredTrees):
     Science 16(3), 2001; of the set: Semenova, Rudin and Parr, "On the existence of
     simpler machine learning models", FAccT 2022, arXiv:1908.01755.
 
-    Parameters
-    ----------
-    trees : tuple of Tree
-        No two are the same: they have another structure, or send some training row to
-        another leaf.
-    scores : DataFrame
-        A row a tree: ``score`` (macro F1 or R², leaf values refitted without the rows
-        that are scored; of a complete set on the training rows themselves),
-        ``standard_error`` of it, and ``alike``: trees of one number predict every
-        training row alike.
-    chosen : int
-        Which tree is the run's own.
-    n_candidates : int
-        Trees that were looked at, the same ones counted once.
-    complete : Completeness or None
-        Where all trees of a depth were looked at.
-
-    Raises
-    ------
-    ValueError
-        If the parts do not fit each other.
+    No two trees are the same: they have another structure, or send some training row to
+    another leaf. Of ``scores``, ``score`` is macro F1 or R² (leaf values refitted
+    without the rows that are scored; of a complete set on the training rows
+    themselves), ``standard_error`` that of it, and trees of one number ``alike``
+    predict every training row alike. ValueError if the parts do not fit each other.
     """
 
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     noun: ClassVar[str] = "A Rashomon set"
 
-    n_candidates: int
-    complete: Completeness | None = None
+    n_candidates: int  # trees that were looked at, the same ones counted once
+    complete: Completeness | None = None  # where all trees of a depth were looked at
 
     def __repr__(self):
         return f"RashomonSet({len(self)} trees, chosen={self.chosen})"

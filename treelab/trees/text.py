@@ -453,12 +453,10 @@ def split_text(tree: Tree, node: int, *, most=None, length=None, missing=True) -
     if the node is no split.
     """
     condition = split_condition(tree, node)
-    if isinstance(condition, ObliqueCondition):
-        return condition.text(False, most, length)
-    column = condition.feature.column
-    mention = missing and column in tree.missing_columns
+    mention = missing and condition.column in tree.missing_columns
     # An infinite threshold may let everything pass.
-    return condition.text(mention, most, length) or f"any {short(column, length)}"
+    some = condition.text(mention, most, length)
+    return some or f"any {short(condition.column, length)}"
 
 
 def left_categories(tree: Tree, node: int) -> tuple[str, ...]:

@@ -148,6 +148,8 @@ def exact_copy(name: str, array, dtype) -> np.ndarray:
     """Return a copy of the array in this type, or ValueError where it does not fit."""
     try:
         given = np.asarray(array)
+        if given.dtype == dtype:
+            return given.copy("K")
         with np.errstate(invalid="ignore"):
             copy = np.array(given, dtype=dtype)
     except (TypeError, OverflowError) as error:
@@ -372,12 +374,8 @@ def check_single(tree) -> None:
 
 def faults(tree: "Tree") -> Iterator[tuple[Any, str]]:
     """Yield whether something is wrong with a tree, and what; later ones rely on it."""
-    n, n_features, n_classes = (
-        len(tree.left),
-        len(tree.features),
-        len(tree.classes or ()),
-    )
-    is_classifier = tree.classes is not None
+    n, n_features = len(tree.left), len(tree.features)
+    n_classes, is_classifier = len(tree.classes or ()), tree.classes is not None
     yield n == 0, "A tree needs at least one node, its root."
 
     # Every array has one row a node, and the columns that it needs.
@@ -388,11 +386,9 @@ def faults(tree: "Tree") -> Iterator[tuple[Any, str]]:
     for name in PER_NODE:
         array = getattr(tree, name)
         wanted = (n, columns[name]) if name in columns else (n,)
-        yield (
-            array is not None and array.shape != wanted,
-            f"{name} must have the shape {wanted}, got {np.shape(array)}: the tree has "
-            f"{n} nodes.",
-        )
+        if array is not None and array.shape != wanted:
+            is_shape = f"must have the shape {wanted}, got {array.shape}"
+            yield True, f"{name} {is_shape}: the tree has {n} nodes."
 
     # Every node but the root is the child of one node, and the root reaches all.
     left, right, split = tree.left, tree.right, tree.left >= 0

@@ -152,6 +152,11 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
+def left_out(n: int, which: str) -> str:
+    """Say that so many rows are left out: "2 rows of weight 0 are left out"."""
+    return f"{counted(n, 'row')} {which} {'is' if n == 1 else 'are'} left out"
+
+
 def _to_digits(value: float, digits: int) -> Decimal:
     """Return a value rounded to significant digits, digits before the point stay."""
     whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e7 else 0

@@ -15,7 +15,7 @@ from treelab.data.problem import Problem
 from treelab.data.reading.read_table import read_table
 from treelab.evaluation.comparison import typical_row
 from treelab.evaluation.predictions import new_table
-from treelab.learners.common import probabilities
+from treelab.learners.common import certainty
 from treelab.trees.feature import forms_of_model
 
 WORDS = (
@@ -77,7 +77,7 @@ def fitted(frame: pd.DataFrame, folder: Path, delimiter: str = ","):
     problem = Problem("", "train.csv", "y", columns, task="binary")
     model = CartClassifier(tune=False, max_leaf_nodes=16, random_state=0)
     # How far probabilities are shrunk would take most of the time to measure.
-    with patch.object(probabilities, "FEWEST_ROWS", np.inf):
+    with patch.object(certainty, "FEWEST_ROWS", np.inf):
         model.fit(problem.table(read), problem.labels(read))
     model.tree_.save(folder / "model.treelab")
     return load(folder / "model.treelab")

@@ -9,6 +9,7 @@ from sklearn.metrics import f1_score
 from tests.trees.make import shrunk_by_hand
 from treelab import CartClassifier, CartRegressor
 from treelab.data.builtin import BUILTIN
+from treelab.evaluation.pruning import pooled_scores
 from treelab.learners.common import tuned_tree as tuning
 from treelab.learners.common.folds import repeated_folds
 from treelab.learners.common.tuned_tree import Candidate
@@ -63,13 +64,16 @@ def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
     monkeypatch.setattr("treelab.learners.common.tuned_tree.POWERS", (0.0, 0.5, 1.0))
     seen = {}
 
-    def recorded(data, search, monitor):
-        seen["search"] = search
-        seen["scores"] = measured(data, search, monitor)
+    def recorded(sums, scored_as):
+        seen["scores"] = pooled_scores(sums, scored_as)
         return seen["scores"]
 
-    measured = tuning.candidate_scores
-    monkeypatch.setattr(tuning, "candidate_scores", recorded)
+    def searched(data, search, monitor):
+        seen["search"] = search
+        return tuning.cross_validate(data, search, monitor)
+
+    monkeypatch.setattr(tuning, "pooled_scores", recorded)
+    monkeypatch.setattr("treelab.learners.cart.estimators.cross_validate", searched)
     X, y = noisy(task)
     kind = CartRegressor if task == "regression" else CartClassifier
     model = kind(random_state=0, max_leaf_nodes=7).fit(X, y)

@@ -7,8 +7,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.encoding import TableEncoder
 from treelab.learners.common.target import TargetScale
 from treelab.learners.get import estimators as get
-from treelab.learners.get.export import to_tree
-from treelab.learners.get.trees import HardTrees, Rows
+from treelab.learners.get.trees import HardTrees, Rows, to_tree
 
 REST = [
     pytest.param(key, marks=pytest.mark.slow)

@@ -13,7 +13,7 @@ from treelab.data.builtin import BUILTIN
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.common import tuned_tree
 from treelab.learners.common.origin import changed_splits, feature_spread
-from treelab.learners.gradtree import random_trees
+from treelab.learners.gradtree import estimators
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning import SizePath
@@ -29,7 +29,7 @@ STILL = {**dict.fromkeys(RATES, 0.0), "n_steps": 1}
 @pytest.fixture
 def small_search(monkeypatch):
     """All steps of the search for a size, with few candidates in each."""
-    monkeypatch.setattr(random_trees, "N_SPLITS", 14)
+    monkeypatch.setattr(estimators, "N_SPLITS", 14)
     monkeypatch.setattr(tuned_tree, "DEPTHS", (2,))
     monkeypatch.setattr(tuned_tree, "LEAF_SIZES", (1,))
 

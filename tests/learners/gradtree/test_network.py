@@ -8,12 +8,11 @@ from treelab.data.builtin import BUILTIN
 from treelab.data.split import some_rows
 from treelab.learners.common.objective import ClassObjective
 from treelab.learners.common.settings import read_settings
-from treelab.learners.gradtree import fit
+from treelab.learners.gradtree import estimators
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
-from treelab.learners.gradtree.network import HardTrees, Rows, train_trees
+from treelab.learners.gradtree.network import HardTrees, Judge, Rows, train_trees
 from treelab.learners.gradtree.settings import SPEC, GradTreeSettings
 from treelab.learners.gradtree.starts import random_starts
-from treelab.learners.gradtree.table import Judge
 from treelab.training.events import Monitor
 from treelab.trees.logits import class_probabilities
 
@@ -90,8 +89,8 @@ def recorded(monkeypatch):
         seen["result"] = train_trees(*args)
         return seen["result"]
 
-    monkeypatch.setattr(fit, "HardTrees", Recording)
-    monkeypatch.setattr(fit, "train_trees", train)
+    monkeypatch.setattr(estimators, "HardTrees", Recording)
+    monkeypatch.setattr(estimators, "train_trees", train)
     return seen
 
 
@@ -156,7 +155,7 @@ def test_unless_set_settings_are_the_papers():
 
 
 def test_trees_are_judged_by_rows_that_lack_the_last_class(monkeypatch):
-    monkeypatch.setattr("treelab.learners.gradtree.table.JUDGED_ROWS", 60)
+    monkeypatch.setattr("treelab.learners.gradtree.estimators.JUDGED_ROWS", 60)
     X = np.random.default_rng(0).normal(size=(200, 2))
     y = np.where(X[:, 0] > 0, "a", "b")
     y[np.setdiff1d(np.arange(200), some_rows(200, 60))[[3, 50]]] = "rare"

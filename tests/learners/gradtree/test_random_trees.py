@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treelab.learners.common.tuned_tree import Candidate, Choice
-from treelab.learners.gradtree.random_trees import RandomTrees, with_random_trees
+from treelab.learners.gradtree.estimators import RandomTrees, with_random_trees
 
 
 def choice(scores):

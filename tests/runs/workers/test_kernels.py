@@ -43,7 +43,7 @@ def test_one_process_is_started_and_said(tmp_path, started, monkeypatch):
 
 
 def test_a_process_that_died_is_not_waited_for(tmp_path):
-    kernels._write(tmp_path, 1)
+    (tmp_path / FILE).write_text("1")
     assert compiling(tmp_path) is not None
     past = time.time() - STALE_SECONDS - 1
     os.utime(tmp_path / FILE, (past, past))

@@ -1,7 +1,6 @@
 """From the text of a delimited file to columns of cells, all still text."""
 
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -20,7 +19,6 @@ from treelab.data.reading.records import (
     MOST_RECORD,
     NUMBER,
     SAMPLE_LINES,
-    chunks,
     lines,
     records,
     sample_records,
@@ -139,16 +137,12 @@ def n_known(cells: list[str], known: Collection[str]) -> int:
 def spaces_to_tabs(text: bytes, name: str) -> tuple[bytes, str]:
     """Return a text whose columns are separated by spaces with tabs instead.
 
-    Raises
-    ------
-    TableError
-        If there are no such columns: the file has one column only.
+    Raises TableError if there are no such columns: the file has one column only.
     """
     if is_split_by_spaces(text):
         tabbed = bytearray()
-        for chunk in chunks(text):
-            rows = io.StringIO(chunk, newline="")
-            tabbed += "".join("\t".join(row.split()) + "\n" for row in rows).encode()
+        for row in lines(text):
+            tabbed += "\t".join(row.split()).encode() + b"\n"
         return bytes(tabbed), "\t"
     raise one_column_error(name, next(line for line in lines(text) if line.strip()))
 
@@ -223,10 +217,8 @@ def mend_header(
     So R writes row names (before the first column), and so look lines that end in a
     delimiter (after the last).
 
-    Raises
-    ------
-    TableError
-        If the columns are known, so that few rows may come, and it may be either.
+    Raises TableError if the columns are known, so that few rows may come, and it may be
+    either.
     """
     sample = sample_records(text, delimiter)
     names, rows = [each.strip() for each in sample[0]], sample[1:]
@@ -417,10 +409,7 @@ def _with_blank_cells(text: bytes) -> bytes:
 def _without_lines(text: bytes, n_lines: int, name: str) -> bytes:
     """Return a text with its first lines empty, so that the others keep their number.
 
-    Raises
-    ------
-    TableError
-        If nothing is left.
+    Raises TableError if nothing is left.
     """
     ends = islice(re.finditer(rb"\r\n|\r|\n", text), n_lines - 1, n_lines)
     rest = b"".join(text[end.end() :] for end in ends)

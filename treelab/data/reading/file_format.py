@@ -68,10 +68,8 @@ OTHER_TEXTS = (  # (first text, lower case, what the file is)
 def unpack(content: bytes, name: str) -> bytes:
     """Return the bytes behind gzip, or the bytes as they are.
 
-    Raises
-    ------
-    TableError
-        If the archive is damaged, holds too much, or is none that can be read.
+    Raises TableError if the archive is damaged, holds too much, or is none that can be
+    read.
     """
     if content[:2] != b"\x1f\x8b":
         return content
@@ -89,11 +87,7 @@ def unpack(content: bytes, name: str) -> bytes:
 def format_of(content: bytes) -> str:
     """Return what a file is by its content, "text" where nothing else is known.
 
-    Returns
-    -------
-    str
-        "parquet", "workbook", "zip", "sqlite", "duckdb", "arrow", "stata", "spss",
-        "sas", "xport", one of ``TEXT_FORMATS`` or "text".
+    Else "workbook", "zip", "duckdb", or one of ``FORMATS`` or ``TEXT_FORMATS``.
     """
     # Four letters may stand anywhere in a text, zeros after them do not.
     if content[8:12] == b"DUCK" and content[14:20] == bytes(6):

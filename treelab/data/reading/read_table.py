@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import time, timedelta
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from treelab.data.reading.file_format import (
     refuse_other_formats,
     unpack,
 )
+from treelab.data.reading.formats.guarded import run_guarded
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import (
     NOT_NEEDED,
@@ -32,10 +34,17 @@ from treelab.data.reading.text_column import (
     read_column,
 )
 from treelab.data.reading.text_encoding import to_utf8
-from treelab.trees.cells import CATEGORY, CellForm, check_held, note_forms, value_text
+from treelab.trees.cells import (
+    CATEGORY,
+    TYPED,
+    CellForm,
+    check_held,
+    note_forms,
+    value_text,
+)
 from treelab.trees.cells import read_column as as_read
 from treelab.trees.io import read_regular_file
-from treelab.trees.words import counted, listed
+from treelab.trees.words import counted, left_out, listed
 
 
 @dataclass(frozen=True)
@@ -202,13 +211,16 @@ def _read_format(
 ) -> tuple[list[ColumnReading], list[str]]:
     """Read the columns of a file that is no text by the reader of its format."""
     if kind == "workbook":
-        from treelab.data.reading.formats.workbook import sheet_text
+        from treelab.data.reading.formats.zipped import check_parts
 
-        text, header, notes = sheet_text(
-            content, name, how.sheet, how.header, list(as_in)
-        )
+        check_parts(content, name)
+        choices = {"sheet": how.sheet, "header": how.header, "known": list(as_in)}
+        about, text = run_guarded("sheet_process", content, name, **choices, mark=TYPED)
+        notes = about["notes"]
+        if about["n_sheets"] > 1:
+            notes = [f"The sheet {about['sheet']!r} was read.", *notes]
         cells = read_cells(
-            text, name, ",", header, one_column=how.one_column, known=as_in
+            text, name, ",", about["header"], one_column=how.one_column, known=as_in
         )
         return _read_columns(replace(cells, place="row"), notes, how, as_in)
     if kind == "sqlite":
@@ -216,23 +228,28 @@ def _read_format(
 
         cells = read_sqlite(content, name, how.sheet, how.query)
         return _read_columns(cells, [], how, as_in)
+    from treelab.data.reading.formats.parquet import categoricals, read_parquet
+
+    about = {"notes": []}
     if kind == "duckdb":
-        from treelab.data.reading.formats.duckdb import read_duckdb
-
-        readings, notes = read_duckdb(content, name, how.sheet, how.query)
-    else:
-        from treelab.data.reading.formats.guarded import run_guarded
-        from treelab.data.reading.formats.parquet import categoricals, read_parquet
-
-        about: dict = {"notes": []}
-        if kind != "parquet":
-            kinds = dict.fromkeys(how.as_text, "category")
-            kinds |= {column: form.kind for column, form in as_in.items()}
-            choices: dict = {"kind": kind, "kinds": kinds}
-            about, content = run_guarded("parquet_process", content, name, **choices)
-        readings, notes = read_parquet(content, name)
-        notes = [*about["notes"], *notes]
-        how = replace(how, as_text=(*how.as_text, *categoricals(content)))
+        if find_spec("duckdb") is None:
+            raise TableError(
+                f"{name} is a DuckDB database, and reading one needs the package "
+                "duckdb. Install it with pip install duckdb, or treelab with pip "
+                'install ".[duckdb]", or save the table as Parquet.'
+            )
+        about, content = run_guarded(
+            "duckdb_process", content, name, sheet=how.sheet, query=how.query
+        )
+    elif kind != "parquet":
+        kinds = dict.fromkeys(how.as_text, "category")
+        kinds |= {column: form.kind for column, form in as_in.items()}
+        about, content = run_guarded(
+            "parquet_process", content, name, kind=kind, kinds=kinds
+        )
+    readings, notes = read_parquet(content, name)
+    how = replace(how, as_text=(*how.as_text, *categoricals(content)))
+    notes = [*about["notes"], *notes]
     return [_typed(reading, how, as_in) for reading in readings], notes
 
 
@@ -411,10 +428,7 @@ def _assemble(
         raise TableError(f"{name} has no value in any row. Choose another file.")
     if empty.any():
         n = int(empty.sum())
-        notes.append(
-            f"{counted(n, 'row')} without any value {'is' if n == 1 else 'are'} left "
-            "out."
-        )
+        notes.append(f"{left_out(n, 'without any value')}.")
         frame = frame[~empty].reset_index(drop=True)
         for reading in readings:  # their empty cells left with the rows
             if "" in reading.missing:

@@ -16,34 +16,18 @@ SAMPLE_LINES = 200
 SAMPLE_BYTES = 2**18
 NUMBER = re.compile(r"[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
 MOST_RECORD = 2**24  # letters of one record
-_CHUNK = 2**20
-_LINE_END = re.compile(rb"\r\n|\r|\n")
-
-
-def chunks(text: bytes) -> Iterator[str]:
-    """Yield a text in pieces of about a megabyte, each of whole lines."""
-    start = 0
-    while start < len(text):
-        found = _LINE_END.search(text, start + _CHUNK)
-        end = found.end() if found else len(text)
-        yield text[start:end].decode("utf-8", errors="replace")
-        start = end
 
 
 def lines(text: bytes) -> Iterator[str]:
     """Yield the lines of a text, with what ends them."""
-    for chunk in chunks(text):
-        yield from io.StringIO(chunk, newline="")
+    yield from io.TextIOWrapper(io.BytesIO(text), "utf-8", "replace", newline="")
 
 
 def records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each record that is not empty ends, and its fields.
 
-    Raises
-    ------
-    csv.Error
-        If a field has more than 128 KiB or a record more than 16 MiB, as where a
-        quotation mark is never closed.
+    Raises csv.Error if a field has more than 128 KiB or a record more than 16 MiB, as
+    where a quotation mark is never closed.
     """
     n_letters = 0  # of the record that is being read
 

@@ -114,19 +114,13 @@ def read_column(
         Of the file: commas inside its fields mean decimals where it is no comma.
     decimal : {",", "."} or None, default=None
         The decimal sign; None finds it out.
-    marks : Marks
-        What counts as missing.
     as_text : bool, default=False
         Whether a person, or the file, says that it holds categories.
     as_in : CellForm or None, default=None
-        How the column was written at training, and so is read; None finds it out.
+        How the column was written at training, and so is read, a cell that is written
+        in another way being refused; None finds it out.
     is_later : bool, default=False
         Whether the table is one to predict, in which training decided all kinds.
-
-    Raises
-    ------
-    TableError
-        If a cell is not written as at training.
     """
     coded = cells.dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()

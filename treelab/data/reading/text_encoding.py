@@ -27,20 +27,9 @@ def to_utf8(
 ) -> tuple[bytes, str, str]:
     """Return the text of a file as UTF-8, its encoding, and a note if it was guessed.
 
-    Parameters
-    ----------
-    content : bytes
-    name : str
-        The file, in messages.
-    encoding : str or None
-        None tries UTF-8 and then guesses.
-    likely : str, default=""
-        The encoding of a file before it, which is the guess where it is no UTF-8.
-
-    Raises
-    ------
-    TableError
-        If the bytes are no text, or no text in the given encoding.
+    Without an encoding UTF-8 is tried; then the guess is ``likely``, the encoding of a
+    file before it, if there was one. Bytes that are no text, or none in the given
+    encoding, are refused.
     """
     text, encoding, note = _to_utf8(content, name, encoding, likely)
     check_bytes(len(text), name)
@@ -85,11 +74,10 @@ def _to_utf8(
 
 
 def _decoded(content: bytes, encoding: str, errors: str = "strict") -> Iterator[str]:
-    """Yield the text of a file, a block at a time."""
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
-    for start in range(0, len(content), _BLOCK):
-        end = start + _BLOCK
-        yield decoder.decode(content[start:end], final=end >= len(content))
+    """Return the text of a file, a block at a time."""
+    starts = range(0, len(content), _BLOCK)
+    blocks = (content[start : start + _BLOCK] for start in starts)
+    return codecs.iterdecode(blocks, encoding, errors)
 
 
 def _recoded(content: bytes, encoding: str, errors: str = "strict") -> bytes:

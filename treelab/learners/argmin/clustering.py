@@ -208,19 +208,10 @@ def encode_columns(
 ) -> tuple[TrainingData, list[np.ndarray]]:
     """Encode the columns that the tree reads, and those that it predicts, as z-scores.
 
-    The encoders see the training rows alone.
-
-    Returns
-    -------
-    data : TrainingData
-        What the splits read; its ``y`` are zeros.
-    targets : list of two float32 arrays of shape (n_rows, C)
-        The columns to predict, of training and of validation rows.
-
-    Raises
-    ------
-    ValueError
-        If the table has one column only, or the target columns are not some of its.
+    The encoders see the training rows alone. Returned are what the splits read, its
+    ``y`` zeros, and the columns to predict, float32 (n_rows, C), of training and of
+    validation rows. A table of one column is refused, as are targets that are none of
+    its columns.
     """
     targets = target_columns(list(train.columns), settings)
     features = [name for name in train.columns if name not in targets] or targets
@@ -247,10 +238,7 @@ def encode_columns(
 def target_columns(columns: Sequence[str], settings: ClusterSettings) -> list[str]:
     """Return the columns to predict.
 
-    Raises
-    ------
-    ValueError
-        If the choice leaves nothing to learn from.
+    Raises ValueError if the choice leaves nothing to learn from.
     """
     wanted = settings.target_columns
     if len(columns) < 2:

@@ -73,8 +73,7 @@ class _Argmin(ArgminSettings, WithPath, TableEstimator):
         restarts = [*zip(*(point.trees for point in training.points))]
         path, restart = chosen_path(exporter, restarts)
         if not path.has_predictor:  # the leaves predict
-            rows = data.frame, data.y, data.weight, data.groups
-            path = self._with_certainty(path, *rows)
+            path = self._with_certainty(path, data.rows)
         how = {"start": "random", "held_out": data.validation}
         self._retain(path, training, restart, exporter, **how)
 
@@ -135,13 +134,10 @@ class ArgminTreeClassifier(_Argmin, TableClassifier):
 class ArgminTreeRegressor(_Argmin, TableRegressor):
     """Regression by a tree of oblique splits that learns which nodes to prune.
 
+    As `ArgminTreeClassifier`, on a standardised target.
+
     Source: Zantedeschi, Kusner and Niculae, "Learning binary decision trees by argmin
     differentiation", ICML 2021, arXiv:2010.04627.
-
-    Every node has an activity, found by an optimisation problem inside the network
-    and differentiated through; a penalty on activity, the pruning strength, prunes
-    nodes. The tree predicts by its leaves, each by the training rows that reach it; or,
-    as in the paper, by a predictor that reads how far the row passes each node.
     """
 
     def _class_weight_or_scale(self, data):

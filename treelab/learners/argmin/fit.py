@@ -27,14 +27,7 @@ from treelab.learners.common.origin import (
 )
 from treelab.learners.common.target import TargetScale
 from treelab.ops.activity import path_scores
-from treelab.training.events import (
-    HISTORY,
-    Callback,
-    Monitor,
-    Progress,
-    RetainedCurve,
-    notify,
-)
+from treelab.training.events import HISTORY, Callback, Monitor, RetainedCurve
 from treelab.training.loop import TrainingPlan, train
 from treelab.training.qhadam import CutOnPlateau, QHAdam
 from treelab.trees.feature import feature_matrix
@@ -75,12 +68,8 @@ class TrainedTree:
     def nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """Find the nodes that are left, the root first, and the children of each.
 
-        Returns
-        -------
-        numbers : int array of shape (n_nodes,)
-            In the complete tree.
-        children : int array of shape (n_nodes, 2)
-            Their places in ``numbers``, left and right; -1 for leaves.
+        Returned are their numbers (n_nodes,) in the complete tree, and the places of
+        their children (n_nodes, 2) among these, left and right; -1 for leaves.
         """
         numbers, children, waiting = [], [], [0]
         for node in waiting:  # grows on the way
@@ -118,7 +107,7 @@ class PathTraining:
     Parameters
     ----------
     network : ArgminTrees
-        Changed in place.
+        Changed in place. Refused are fewer training rows than a tree has nodes.
     seed : int
         Draws the batches.
     snapshot : callable
@@ -126,7 +115,6 @@ class PathTraining:
     row_scores : callable or None
         Returns each validation row's score (n,) by an exported tree, higher is better;
         by it trees with fewer columns lose nothing. None: minus the predictor's loss.
-    callbacks : sequence of callable
 
     Attributes
     ----------
@@ -136,11 +124,6 @@ class PathTraining:
         Whether columns were left out of a tree.
     points : list of PathPoint
         One for each strength.
-
-    Raises
-    ------
-    ValueError
-        If a tree has more nodes than there are training rows.
     """
 
     def __init__(
@@ -197,23 +180,13 @@ class PathTraining:
         through = [stage for stage, came in self._stages[: point.n_stages] if came[e]]
         rows = [row for stage in through for row in stage.curve_of(e)]
         history = pd.DataFrame(rows, columns=HISTORY)
-        monitor = self._stages[-1][0]
-        epoch, _, _, seconds, stage = monitor.history[-1]
         snapshots = {
             0: lambda: self.snapshot(self.starts[e]),
             float(history["epoch"].iloc[-1]): lambda: end,
         }
-        report = Progress(
-            epoch=epoch,
-            max_epochs=monitor.max_epochs,
-            train_loss=np.nan,
-            valid_loss=np.nan,
-            seconds=seconds,
-            stage=stage,
-            snapshot=lambda: end,
-            retained=RetainedCurve(history, snapshots),
-        )
-        notify(monitor.callbacks, report)
+        last = self._stages[-1][0]
+        last.snapshot = lambda: end
+        last.show(RetainedCurve(history, snapshots))
         return history
 
     def _leave_out_columns(self) -> None:
@@ -469,11 +442,8 @@ def scored_path(
 ) -> PruningPath:
     """Bind the trees of all strengths, and score them on validation rows.
 
-    Returns
-    -------
-    PruningPath
-        Its ``scores``: strength, valid_loss (nats, or squared units of the target),
-        valid_score (see ``metrics.headline``), and the columns of ``size_of``.
+    The path's ``scores``: strength, valid_loss (nats, or squared units of the target),
+    valid_score (see ``metrics.headline``), and the columns of ``size_of``.
     """
     settings, data = exporter.settings, exporter.data
     trees, predictors = zip(*models)

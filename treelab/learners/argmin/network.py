@@ -61,7 +61,6 @@ class ArgminTrees(nn.Module):
 
     Parameters
     ----------
-    settings : ArgminSettings
     rows, valid_rows : RowTensors
         The training and the validation rows; targets of integers are classes.
     n_outputs : int

@@ -49,20 +49,11 @@ def even_bias(weights: Tensor, x: Tensor, by: str = "median") -> Tensor:
 
 
 def kmeans_splits(x: np.ndarray, depth: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Halve the rows by k-means, level by level, and return the planes between halves.
+    """Halve the rows (B, F) by k-means, level by level; return planes between halves.
 
-    Parameters
-    ----------
-    x : ndarray of shape (B, F)
-    depth : int
-    seed : int
-
-    Returns
-    -------
-    weights : Tensor of shape (1, N, F)
-        Splits breadth first; a row goes left, to the larger half, where
-        ``x @ weights + bias >= 0``. 0 where fewer than two distinct rows come.
-    bias : Tensor of shape (1, N)
+    Weights (1, N, F), splits breadth first, and bias (1, N): a row goes left, to the
+    larger half, where ``x @ weights + bias >= 0``. Weights are 0 where fewer than two
+    distinct rows come.
     """
     n_splits = 2**depth - 1
     weights, bias = np.zeros((n_splits, x.shape[1])), np.full(n_splits, 0.5)

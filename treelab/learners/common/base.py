@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_array, check_random_state, column_or_1d
@@ -19,10 +18,14 @@ from treelab.data.columns import as_frame, column_kind
 from treelab.data.encoding import TableEncoder, power_of_two
 from treelab.evaluation.importance import by_column, impurity_importances
 from treelab.evaluation.metrics import macro_f1, scores
+from treelab.learners.common.certainty import (
+    TreesBySize,
+    with_interval,
+    with_measured_shrinkage,
+    with_quantiles,
+)
 from treelab.learners.common.folds import Rows, hold_out
-from treelab.learners.common.intervals import with_interval, with_quantiles
 from treelab.learners.common.origin import Origin
-from treelab.learners.common.probabilities import TreesBySize, with_measured_shrinkage
 from treelab.learners.common.settings import CLASSES, CommonSettings, read_settings
 from treelab.training.events import Callback
 from treelab.trees.constraints import Constraints
@@ -36,25 +39,14 @@ from treelab.trees.tree import Tree
 def check_table(X):
     """Return a table of features, a pandas frame or an array with at least one row.
 
-    Raises
-    ------
-    TypeError
-        For a sparse matrix.
-    ValueError
-        If there is no row or no column.
+    ValueError if there is no row or no column; TypeError for a sparse matrix.
     """
-    if issparse(X):
-        raise TypeError("Sparse data was passed for X, but dense data is required.")
     X = as_pandas(X)
     if not isinstance(X, pd.DataFrame):
-        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=1)
-    if len(X) == 0:
-        raise ValueError("X has 0 sample(s), but at least 1 row is required.")
-    if X.shape[1] == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
-            "is required."
-        )
+        return check_array(X, dtype=None, ensure_all_finite=False)
+    for size, what in zip(X.shape, ("sample", "feature")):
+        if size == 0:
+            raise ValueError(f"X has 0 {what}(s), but at least 1 is required.")
     return X
 
 
@@ -104,15 +96,10 @@ def target_columns(y) -> pd.DataFrame | None:
 
 
 def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndarray:
-    """Return a target as an array (n_rows,) without missing values.
+    """Return a target as an array (n_rows,), which ``name`` is called in messages.
 
     Where there may be ``several`` those of more than one column are (n_rows, C).
-
-    Raises
-    ------
-    ValueError
-        If it has another length than the table or a missing value; ``name`` is what
-        the message calls it.
+    ValueError if it has another length than the table or a missing value.
     """
     if (columns := target_columns(y)) is not None:
         if not several:
@@ -162,13 +149,8 @@ def check_numeric_target(
 ) -> np.ndarray:
     """Return a target of numbers, float64 (n_rows,); dates are as in ``plain_column``.
 
-    ``rows`` are what the rows are called, by default their places from 0. ``several``
-    is that of ``check_target``.
-
-    Raises
-    ------
-    ValueError
-        As ``check_target``, and if a value is no number or not finite.
+    ``rows`` are what the rows are called, by default their places from 0. The rest is
+    as in ``check_target``; ValueError, too, if a value is no number or not finite.
     """
     y = check_target(y, n_rows, name, several=several)
     if y.ndim == 2:
@@ -188,12 +170,8 @@ def check_numeric_target(
 def check_weights(weights, n_rows: int, name: str) -> np.ndarray | None:
     """Return the weights of rows as float64 (n_rows,); None where all count alike.
 
-    Raises
-    ------
-    ValueError
-        If there is not one for each row, one is negative or no finite number (the
-        message names its row), or none is above 0; ``name`` is what the message calls
-        them.
+    ``name`` is what messages call them. ValueError if there is not one for each row,
+    one is negative or no finite number (its row is named), or none is above 0.
     """
     if weights is None:
         return None
@@ -225,10 +203,7 @@ def check_weights(weights, n_rows: int, name: str) -> np.ndarray | None:
 def check_groups(groups, n_rows: int, name: str) -> np.ndarray | None:
     """Return the groups of rows (n_rows,) as objects; None where there are none.
 
-    Raises
-    ------
-    ValueError
-        If there is not one for each row; ``name`` is what the message calls them.
+    ValueError, which calls them by ``name``, if there is not one for each row.
     """
     if groups is None:
         return None
@@ -260,24 +235,12 @@ def best_weight_power(
 ) -> float:
     """Power of balanced class weights that shifts the class prior best.
 
-    Few held-out rows make the best power jumpy, so it is bagged: the mean of the best
-    powers of resampled rows (Breiman, "Bagging Predictors", 1996).
-
-    Parameters
-    ----------
-    log_proba : ndarray of shape (m, C)
-        Logarithms of the predicted class probabilities of each row.
-    target : ndarray of shape (m,), int64
-        Class codes.
-    log_weights : ndarray of shape (C,)
-        Logarithms of balanced class weights; the shift is their power times these.
-    row_weights : ndarray of shape (m,) or None, default=None
-        Of each row in the score; None: all count alike.
-
-    Returns
-    -------
-    float
-        0 leaves the predictions as they are, 1 weights all classes alike.
+    Of ``log_proba`` (n_rows, C), logarithms of predicted probabilities, of rows of
+    these class codes ``target`` (n_rows,); the shift is the power times ``log_weights``
+    (C,), logarithms of balanced weights: 0 leaves the predictions as they are, 1 weighs
+    all classes alike. Few held-out rows make the best power jumpy, so it is bagged: the
+    mean of the best powers of resampled rows, each of which counts in the score by
+    ``row_weights`` (Breiman, "Bagging Predictors", 1996).
     """
     n_rows, n_classes = log_proba.shape
     rng = np.random.default_rng(0)
@@ -329,6 +292,10 @@ class TrainingData:
         """The validation rows."""
         own = self.frame_valid, self.y_valid, self.weight_valid, self.groups_valid
         return Rows(*own)
+
+    def joined(self) -> "TrainingData":
+        """Return it with the validation rows among the training rows; ``X`` stays."""
+        return replace(self, **self.rows.joined(self.rows_valid)._asdict())
 
     @property
     def row_weight(self) -> np.ndarray:
@@ -484,21 +451,16 @@ class TableEstimator(CommonSettings, BaseEstimator):
             one_hot_max=one_hot_max,
             random_state=self._draw_seed(),
         )
+        parts = {f"{name}_valid": own for name, own in valid._asdict().items()}
         return TrainingData(
             encoder=encoder,
             X=encoder.fit_transform(*rows),
-            y=rows.y,
             X_valid=encoder.transform(valid.frame),
-            y_valid=valid.y,
-            frame=rows.frame,
-            frame_valid=valid.frame,
             n_outputs=len(self.labels() or self.outputs_ or (None,)),
             held_out=set_aside,
             validation=validation,
-            weight=rows.weight,
-            weight_valid=valid.weight,
-            groups=rows.groups,
-            groups_valid=valid.groups,
+            **rows._asdict(),
+            **parts,
         )
 
     def _read_rows(self, X, y, weights, groups, *, suffix: str) -> Rows:
@@ -543,16 +505,13 @@ class TableEstimator(CommonSettings, BaseEstimator):
         seed = self._draw_seed()
         return hold_out(target, by_class=by_class, seed=seed, groups=groups)
 
-    def _with_certainty(
-        self,
-        path: TreesBySize,
-        frame: pd.DataFrame,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        groups: np.ndarray | None,
-    ) -> TreesBySize:
+    def _with_certainty(self, path: TreesBySize, rows: Rows) -> TreesBySize:
         """Return a path of trees, fitted to these rows, that know how sure they are."""
         return path
+
+    def _weights_note(self, weights: np.ndarray) -> tuple[str, ...]:
+        """Note the weight of each class's rows (n_classes,), where they differ."""
+        return ()
 
     def _draw_seed(self) -> int:
         """First seed that ``random_state`` gives."""
@@ -678,8 +637,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         count = np.bincount(y, row_weight, minlength=n_classes)
         return count.sum() / (n_classes * np.where(count > 0, count, 1))
 
-    def _weights_note(self, weights: np.ndarray) -> tuple[str, ...]:
-        """Note the weight of each class's rows (n_classes,), where they differ."""
+    def _weights_note(self, weights):
+        """By the labels of the classes."""
         shown = [f"{weight:.2g}" for weight in weights]
         if len(set(shown)) == 1:
             return ()
@@ -689,11 +648,11 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             "probabilities are those of the rows, shrunk towards the nodes above.",
         )
 
-    def _with_certainty(self, path, frame, y, weight, groups):
+    def _with_certainty(self, path, rows):
         """Shrink probabilities as far as held-out rows say; classes stay."""
         return with_measured_shrinkage(
             path,
-            Rows(frame, y, weight, groups),
+            rows,
             task=self._task(),
             seed=self._draw_seed(),
             constraints=getattr(self, "constraints_", Constraints()),
@@ -706,10 +665,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
     def score(self, X, y, sample_weight=None):
         """Return the accuracy of the labels that are predicted for ``X``.
 
-        Raises
-        ------
-        ValueError
-            If ``y`` holds text where the classes are none, or the other way round.
+        ValueError if ``y`` holds text where the classes are none, or the other way.
         """
         predicted = self.predict(X)
         given = check_target(y, len(predicted), "y"), predicted, self.classes_
@@ -739,7 +695,7 @@ class TableRegressor(RegressorMixin, TableEstimator):
     """Base of the regressors."""
 
     tasks = ("regression",)
-    _loss_of_rows: Loss  # in the unit of the target, set by fit where it is known
+    _loss_of_rows: Loss = SQUARED_ERROR  # in the unit of the target; fit sets others
 
     def __sklearn_tags__(self):
         """Tell scikit-learn whether there may be several targets."""
@@ -816,18 +772,17 @@ class TableRegressor(RegressorMixin, TableEstimator):
             raise ValueError(f"{type(self).__name__} predicts no interval.")
         return self.model_.predict_interval(frame)
 
-    def _with_certainty(self, path, frame, y, weight, groups):
+    def _with_certainty(self, path, rows):
         """Let quantiles be those of new rows; say between which values most rows lie.
 
         Of several targets, or where no interval is wanted, neither.
         """
         level = getattr(self, "interval", None)
-        loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
+        loss = self._loss_of_rows
         if level is None or (self.outputs_ and not self._levels):
             return path
         if self._levels:
-            y = y[:, 0]
-        rows = Rows(frame, y, weight, groups)
+            rows = rows._replace(y=rows.y[:, 0])
         if loss.name == "quantile":
             levels, seed = np.ravel(loss.parameter), self._draw_seed()
             path = with_quantiles(path, rows, levels=levels, seed=seed)
@@ -846,7 +801,7 @@ class TableRegressor(RegressorMixin, TableEstimator):
         Of several targets, or levels, it is the mean of their scores.
         """
         predicted = self.predict(X)
-        loss = getattr(self, "_loss_of_rows", SQUARED_ERROR)
+        loss = self._loss_of_rows
         y = self._encode_target(y, pd.RangeIndex(len(predicted)), "y")
         if loss.is_squared:
             return scores("regression", y, predicted, sample_weight=sample_weight)["r2"]

@@ -38,10 +38,7 @@ class CallableLoss(Loss):
     def of(cls, function: Callable, y: np.ndarray) -> "CallableLoss":
         """Return the loss of a function, in the unit of the target ``y`` (n,).
 
-        Raises
-        ------
-        ValueError
-            If it returns something else than a loss of each row, at least 0 and finite.
+        ValueError if it does not return a loss of each row, at least 0 and finite.
         """
         title = getattr(function, "__name__", type(function).__name__)
         if y.ndim > 1:

@@ -54,26 +54,12 @@ class Rows(NamedTuple):
 def hold_out(
     target: np.ndarray, *, by_class: bool, seed: int, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split row numbers into training and validation, a fifth, by classes if possible.
+    """Split row numbers, ascending, into training and validation, a fifth.
 
+    Where the ``target`` (n,) holds classes, ``by_class``, both splits have the same
+    fractions of each where there are rows enough, and training has a row of every
+    class; so a class's only group trains (``groups`` are as in ``assign_folds``).
     Tables too small to spare a row, or a group, are validated on their training rows.
-
-    Parameters
-    ----------
-    target : ndarray of shape (n,)
-        Class codes or values.
-    by_class : bool
-        Whether the target holds classes: both splits then have the same fractions of
-        each where there are rows enough, and training has a row of every class.
-    seed : int
-        Draws the rows.
-    groups : ndarray of shape (n,) or None, default=None
-        As ``assign_folds`` takes them; a class's only group trains.
-
-    Returns
-    -------
-    train, held_out : ndarray of int
-        Row numbers, ascending.
     """
     rows = np.arange(len(target))
     if len(rows) < FEWEST_ROWS:
@@ -105,28 +91,13 @@ def hold_out(
 def assign_folds(
     target: np.ndarray, n_folds: int, *, seed: int, groups: np.ndarray | None = None
 ) -> np.ndarray:
-    """Give each row the fold that holds it out, so that folds are alike.
+    """Give each row of a target the fold, from 0, that holds it out, so alike.
 
-    Rows are shuffled, sorted by target and assigned in turn: folds differ by one row
-    of a class at most, and cover the range of a target of numbers evenly. Groups are
-    dealt as scikit-learn does, classes alike where each has rows for all folds.
-
-    Parameters
-    ----------
-    target : ndarray of shape (n,) or (n, C)
-        Class codes or values.
-    n_folds : int
-        At least 2.
-    seed : int
-        Shuffles the rows.
-    groups : ndarray of shape (n,) or None, default=None
-        Rows of one value are held out together; missing ones are a group. Fewer groups
-        than folds make fewer folds, and a single one counts as none.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        0 to ``n_folds - 1``.
+    Rows are shuffled, sorted by target, (n,) or (n, C), and assigned in turn: folds
+    differ by one row of a class at most, and cover the range of numbers evenly. Rows of
+    one of the ``groups`` (n,) are held out together, missing ones as a group; they are
+    dealt as scikit-learn does, classes alike where each has rows for all folds. Fewer
+    groups than folds make fewer folds, and a single one counts as none.
     """
     if has_groups(groups):
         return grouped_folds(first_component(target), n_folds, seed, groups)
@@ -151,36 +122,24 @@ def repeated_folds(
 ) -> list[list[np.ndarray]]:
     """Draw the folds of small tables three times, so that scores hang less on a draw.
 
-    Source: Kim, "Estimating classification error rate: repeated cross-validation,
-    repeated hold-out and bootstrap", Computational Statistics & Data Analysis 53(11),
-    2009.
-
-    Returns
-    -------
-    list, one entry a repeat, of lists of bool arrays of shape (n,)
-        Which rows each fold holds out.
+    Returned as a list, one entry a repeat, of masks (n,) of the rows that each fold
+    holds out. Source: Kim, "Estimating classification error rate: repeated
+    cross-validation, repeated hold-out and bootstrap", Computational Statistics & Data
+    Analysis 53(11), 2009.
     """
     is_small = len(target) <= REPEATED_ROWS and n_columns <= REPEATED_COLUMNS
-    n_repeats = N_REPEATS if is_small else 1
-    drawn = [
-        assign_folds(target, N_FOLDS, seed=seed + i, groups=groups)
-        for i in range(n_repeats)
-    ]
+    seeds = range(seed, seed + (N_REPEATS if is_small else 1))
+    drawn = [assign_folds(target, N_FOLDS, seed=own, groups=groups) for own in seeds]
     return [[fold == number for number in np.unique(fold)] for fold in drawn]
 
 
 def assign_parts(
     n_rows: int, *, seed: int, groups: np.ndarray | None = None
 ) -> np.ndarray:
-    """Give each row, or group, one of twenty parts, which measure standard errors.
+    """Give each row, or group, one of twenty parts from 0, which measure errors.
 
-    Twenty parts of all rows make an error steadier than five folds do, and they are
-    the same where folds are drawn again.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int64
-        0 to ``N_PARTS - 1``.
+    Twenty parts of all rows make a standard error steadier than five folds do, and
+    they are the same where folds are drawn again.
     """
     code = np.arange(n_rows)
     if has_groups(groups):

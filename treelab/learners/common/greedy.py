@@ -67,13 +67,10 @@ class ColumnRules:
         )
 
     def may_test(self, level: int, path: Iterable[int]) -> np.ndarray:
-        """Return features that a split may test, bool (F,).
+        """Return features that a split of a level may test, bool (F,).
 
-        Parameters
-        ----------
-        level : int
-        path : iterable of int
-            Places of the columns that the splits above it test, or may come to test.
+        ``path`` has the places of the columns that the splits above it test, or may
+        come to test.
         """
         allowed = self.by_level.get(level, self.by_level[-1])
         fitting = self.groups[self.groups[:, [*path]].all(axis=1)]
@@ -256,26 +253,11 @@ def grow_constrained(
     max_depth: int | None = None,
     min_samples_leaf: int = 1,
 ) -> SimpleNamespace:
-    """Grow a greedy tree, the split that gains most first.
+    """Grow a greedy tree, the split that gains most first; see ``encoded_tree``.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, F), float32
-        Encoded rows.
-    values : ndarray of shape (n, C)
-        Indicators of the classes (the gain is Gini's), or values.
-    weight : ndarray of shape (n,) or None
-        Of each row; None: all alike.
-    rules : ColumnRules
-    max_leaf_nodes, max_depth : int or None, default=None
-        None sets no limit.
-    min_samples_leaf : int, default=1
-        The rules' own where that is larger.
-
-    Returns
-    -------
-    SimpleNamespace
-        As ``encoded_tree`` takes it.
+    ``x`` (n, F) are encoded rows, float32, ``values`` (n, C) indicators of their
+    classes (the gain is Gini's) or values. Leaves hold as many rows as
+    ``min_samples_leaf`` and the rules ask; limits that are None limit nothing.
     """
     weight = np.ones(len(x)) if weight is None else weight.astype(np.float64)
     growth = _Growth(x, values, weight, rules, max_depth, min_samples_leaf)

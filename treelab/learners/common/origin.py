@@ -117,16 +117,9 @@ def with_origin(model: Model, origin: Origin) -> Model:
 def changed_splits(start: Tree, end: Tree, spread: np.ndarray) -> int:
     """Count splits of a tree that are not in the tree it began as, at the same place.
 
-    A place is the way to it from the root, left or right at each split; both trees are
-    simplified alike before they are compared.
-
-    Parameters
-    ----------
-    start, end : Tree
-        Of the same features.
-    spread : ndarray of shape (n_features,)
-        Spread of each feature over the training rows, as a standard deviation, in its
-        unit; see ``feature_spread``.
+    A place is the way to it from the root, left or right at each split; both trees, of
+    the same features, are simplified alike before. ``spread`` (n_features,) is that of
+    each feature over the training rows, in its unit; see ``feature_spread``.
     """
     changed = 0
     waiting: list[tuple[int, int]] = [(0, 0)]  # node of end; of start, -1 for none

@@ -193,12 +193,8 @@ def _named(declared, has_recipe: bool) -> Setting:
 def read_settings(estimator: Settings) -> Settings:
     """Return an untrained copy of an estimator with the settings that it trains with.
 
-    Each is checked; the paper's recipe has put its values in place of the defaults.
-
-    Raises
-    ------
-    ValueError
-        For a setting out of range, with its name, its value and what would work.
+    Each is checked (ValueError names it, its value and what would work); the paper's
+    recipe has put its values in place of the defaults.
     """
     settings = settings_in(type(estimator))
     given = {one.name: getattr(estimator, one.name) for one in settings}
@@ -557,10 +553,7 @@ def constraints_setting(
 def constraints_of(estimator, frame: pd.DataFrame) -> Constraints:
     """Read an estimator's constraints and check them against its training table.
 
-    Raises
-    ------
-    ValueError
-        For a column or class that is not there, or costs beside class weights.
+    ValueError for a column or class that is not there, or costs beside class weights.
     """
     constraints = Constraints.read(estimator.constraints)
     if not constraints:

@@ -17,7 +17,13 @@ from treelab.learners.common.base import (
     TableRegressor,
     TrainingData,
 )
-from treelab.learners.common.folds import N_FOLDS, N_PARTS, assign_parts, repeated_folds
+from treelab.learners.common.folds import (
+    N_FOLDS,
+    N_PARTS,
+    Rows,
+    assign_parts,
+    repeated_folds,
+)
 from treelab.learners.common.greedy import Greedy, as_columns, decoded_tree
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.learners.common.settings import constraints_of, growing_weights
@@ -53,7 +59,9 @@ from treelab.trees.words import counted
 class GrownTree(TableEstimator):
     """Base of estimators whose ``_grow`` returns trees of all training rows."""
 
-    _loss_of_rows: Loss = SQUARED_ERROR  # of regression, in the target's unit
+    # Of regression: the loss in the target's unit, and the unit that is learned in.
+    _loss_of_rows: Loss = SQUARED_ERROR
+    _target_scale = TargetScale()
     _start: str  # what the tree is grown or found by, a key of ``origin.STARTS``
     model_: Tree
     path_: SizePath
@@ -66,8 +74,9 @@ class GrownTree(TableEstimator):
     def _learn(self, data, settings, callbacks):
         """Grow the tree; ``history_`` has its loss, on validation rows where given."""
         monitor = Monitor(1, callbacks, snapshot=lambda: self.model_)
-        path = self._search_path(data, settings, monitor)
-        path = self._with_certainty(path, data.frame, data.y, data.weight, data.groups)
+        path = self._grow(self._standardised(data, settings), settings, monitor)
+        restored = tuple(map(self._target_scale.restore_tree, path.trees))
+        path = self._with_certainty(replace(path, trees=restored), data.rows)
         self.origin_ = Origin(
             self._start,
             trained=False,
@@ -78,12 +87,9 @@ class GrownTree(TableEstimator):
         trees = tuple(with_origin(tree, self.origin_) for tree in path.trees)
         self.path_ = replace(path, trees=trees)
         self.model_ = self.path_.tree
-        train_loss = self._loss(data.frame, data.y, data.weight)
-        valid_loss = math.nan
-        if len(data.y_valid):
-            rows = data.frame_valid, data.y_valid, data.weight_valid
-            valid_loss = self._loss(*rows)
-        monitor.report(1, train_loss, valid_loss)  # there is nothing left to stop
+        train, valid = data.rows, data.rows_valid
+        losses = self._loss(train), self._loss(valid) if len(valid.y) else math.nan
+        monitor.report(1, *losses)  # there is nothing left to stop
         self.history_ = monitor.history_frame()
 
     @property
@@ -100,9 +106,9 @@ class GrownTree(TableEstimator):
         """What was held out to select by, for the origin; "" for nothing."""
         return ""
 
-    def _search_path(self, data: TrainingData, settings, monitor: Monitor) -> SizePath:
-        """Return trees by size, in the user's columns and units."""
-        return self._grow(data, settings, monitor)
+    def _standardised(self, data: TrainingData, settings) -> TrainingData:
+        """Return the rows as trees grow on them; learn the loss and the unit."""
+        return data
 
     def _grow(self, data: TrainingData, settings, monitor: Monitor) -> SizePath:
         """Return trees by size, in the user's columns and the unit of ``data.y``.
@@ -145,8 +151,8 @@ class GrownTree(TableEstimator):
         """
         return None
 
-    def _loss(self, frame, target, weight=None) -> float:
-        """Mean loss of the exported tree on rows of these weights."""
+    def _loss(self, rows: Rows) -> float:
+        """Mean loss of the exported tree on rows."""
         raise NotImplementedError
 
 
@@ -161,54 +167,44 @@ class GrownClassifier(GrownTree, TableClassifier):
         """Those of the settings where none are given."""
         return self._class_weights(data.y, data.weight) if given is None else given
 
-    def _loss(self, frame, target, weight=None):
+    def _loss(self, rows):
         """Log loss, in nats, of the exported tree; a pure wrong leaf costs 16."""
-        proba = self.model_.predict_proba(frame)[np.arange(len(target)), target]
-        return float(np.average(-np.log(np.maximum(proba, 1e-7)), weights=weight))
+        proba = self.model_.predict_proba(rows.frame)[np.arange(len(rows.y)), rows.y]
+        return float(np.average(-np.log(np.maximum(proba, 1e-7)), weights=rows.weight))
 
 
 class GrownRegressor(GrownTree, TableRegressor):
     """Base of regressors that grow one tree at once."""
 
-    def _search_path(self, data, settings, monitor):
-        """Search on the standardised target, then restore its unit."""
+    def _standardised(self, data, settings):
+        """Round in binary, so that means of values are those of the target."""
         self._loss_of_rows = loss = loss_of(settings, data.y, data.weight)
         self._target_scale = scale = TargetScale.for_loss(data.y, loss, rounded=True)
-        path = self._grow(replace(data, y=scale.standardise(data.y)), settings, monitor)
-        return replace(path, trees=tuple(map(scale.restore_tree, path.trees)))
+        y, y_valid = map(scale.standardise, (data.y, data.y_valid))
+        return replace(data, y=y, y_valid=y_valid)
 
-    def _loss(self, frame, target, weight=None):
+    def _loss(self, rows):
         """Mean loss, the squared error in squared units of the target.
 
         Several targets are measured in standard deviations of each.
         """
-        loss, predicted = self._loss_of_rows, self.model_.predict(frame)
+        loss, target = self._loss_of_rows, rows.y
+        predicted = self.model_.predict(rows.frame)
         if self.outputs_ and not self._levels:
             scale = self._target_scale.scale * 2.0**FINE
             predicted, target = predicted / scale, target / scale
             loss = loss.scaled(1 / scale)
         cost = loss.by_row(predicted, target)
-        return float(np.average(cost, weights=weight))
+        return float(np.average(cost, weights=rows.weight))
 
 
 def with_node_means(
     tree: Tree, leaf: np.ndarray, values: np.ndarray, row_weights: np.ndarray
 ) -> Tree:
-    """Let each node predict the weighted mean of the rows that pass it.
+    """Let each node predict the weighted mean of the ``values`` of rows that pass it.
 
-    Parameters
-    ----------
-    tree : Tree
-    leaf : int array of shape (n_rows,)
-        Leaf that each row reaches.
-    values : ndarray of shape (n_rows, n_outputs)
-        What is averaged.
-    row_weights : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    Tree
-        A node that no row passes is as it was.
+    Of the rows there are the leaf that each reaches (n_rows,), values (n_rows,
+    n_outputs) and weights. A node that no row passes is as it was.
     """
     columns = [row_weights, *(row_weights * values.T)]
     at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
@@ -354,25 +350,6 @@ def cross_validate(data: TrainingData, search: Search, monitor: Monitor) -> Choi
     Each fold is a stage of the monitor's, so that a fit which was cut off goes on with
     the folds that it had finished.
     """
-    scores = candidate_scores(data, search, monitor)
-    best = scores.mean(axis=-1).argmax(axis=0)  # candidate of each size
-    of_size = scores[best, np.arange(len(search.sizes))]
-    chosen, errors = within_one_standard_error(of_size)
-    candidates = search.candidates(len(data.y))
-    return Choice(search.sizes, [candidates[i] for i in best], of_size, chosen, errors)
-
-
-def candidate_scores(
-    data: TrainingData, search: Search, monitor: Monitor
-) -> np.ndarray:
-    """Score every candidate at every number of leaves.
-
-    Returns
-    -------
-    ndarray of shape (n_candidates, n_sizes, n_parts)
-        See ``pooled_scores``; candidates as ``Search.candidates`` lists them. The
-        parts are those of ``folds.assign_parts``.
-    """
     part = assign_parts(len(data.y), seed=search.seed, groups=data.groups)
     folds = repeated_folds(
         data.y, seed=search.seed, n_columns=data.frame.shape[1], groups=data.groups
@@ -382,7 +359,13 @@ def candidate_scores(
         for of_repeat in folds
         for held_out in of_repeat
     ]
-    return pooled_scores(np.sum(sums, axis=0), search.scored_as)
+    # (n_candidates, n_sizes, n_parts), of which each size has its best candidate.
+    scores = pooled_scores(np.sum(sums, axis=0), search.scored_as)
+    best = scores.mean(axis=-1).argmax(axis=0)
+    of_size = scores[best, np.arange(len(search.sizes))]
+    chosen, errors = within_one_standard_error(of_size)
+    candidates = search.candidates(len(data.y))
+    return Choice(search.sizes, [candidates[i] for i in best], of_size, chosen, errors)
 
 
 def weighted_impurity(tree: Tree, weights: np.ndarray) -> Tree:
@@ -471,23 +454,17 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
 # Many trees of the same rows, and the one of them that is retained.
 #
 # Trees grown on rows that are weighted by the Bayesian bootstrap (Rubin, 1981) differ
-# where the rows leave it open; the one that does best by the rows themselves is
-# retained
-# (bumping: Tibshirani and Knight, "Model search by bootstrap 'bumping'", 1999).
+# where the rows leave it open; retained is the one that does best by the rows
+# themselves (bumping: Tibshirani and Knight, "Model search by bootstrap 'bumping'",
+# 1999).
 
 
 class Restarts:
     """Greedy trees of all rows, the first as it is, the others on bootstrap weights.
 
-    Parameters
-    ----------
-    search : Search
-    rows : tuple of (X, seen, y, features, weight)
-        Encoded columns to grow on and as prediction sees them, target, features, and
-        weights of the rows, None where all count alike.
-    n_restarts : int
-    random : RandomState
-        Draws the weights.
+    Of the ``rows`` there are encoded columns to grow on and as prediction sees them,
+    target, features, and weights, None where all count alike; ``random`` draws the
+    bootstrap's.
     """
 
     def __init__(self, search: Search, rows: tuple, n_restarts: int, random):
@@ -533,22 +510,11 @@ def retained(
 ) -> int:
     """Choose the tree that fits its rows best and agrees most with the vote of all.
 
-    Fit is macro F1 and agreement the fraction of the votes that a row's class has, both
-    from 0 to 1; or both are mean losses, to the target and to the mean prediction. The
-    first wins where several are level.
-
-    Parameters
-    ----------
-    predicted : sequence of R arrays of shape (n_rows,)
-        Class codes, or values; of several outputs (n_rows, n_outputs), as ``y``.
-    y : ndarray of shape (n_rows,)
-        Class codes (int), or values (float).
-    fit : ndarray of shape (R,), default=macro F1
-        Of classes.
-    weight : ndarray of shape (n_rows,) or None, default=None
-        Of each row; None: all count alike.
-    loss : Loss, default=SQUARED_ERROR
-        Of values.
+    Each of the R trees has its ``predicted`` class codes, or values, as ``y`` (n_rows,)
+    or (n_rows, n_outputs). Fit (R,), by default macro F1, and agreement, the fraction
+    of the votes that a row's class has, are from 0 to 1; of values both are mean
+    losses, to the target and to the mean prediction. The first wins where several are
+    level.
     """
     found = np.stack(predicted)  # (R, n)
     if np.issubdtype(y.dtype, np.floating):
@@ -575,7 +541,6 @@ class TunedTree(GrownTree):
     """What the classifiers and the regressors share."""
 
     constraints_: Constraints
-    _target_scale: TargetScale
 
     def _search(self, data: TrainingData, settings, *, min_samples_leaf=1) -> Search:
         """Check the constraints; return what cross-validation tries."""

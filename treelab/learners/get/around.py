@@ -38,21 +38,9 @@ def train_around(
 ) -> Tree:
     """Train the free splits of a tree as sums of columns, from where they stand.
 
-    Parameters
-    ----------
-    around : Around
-    rows, valid : tuple of DataFrame and array-like
-        Tables (n_rows, n_columns) and their targets (n_rows,): the rows of the
-        gradients, and those whose loss chooses the step.
-    settings : GetSettings
-    seed : int
-    device : str
-    callbacks : sequence of callable
-
-    Raises
-    ------
-    ValueError
-        If the tree is too deep to be trained as a complete one.
+    ``rows`` and ``valid`` are tables and their targets: the rows of the gradients, and
+    those whose loss chooses the step. ValueError if the tree is too deep to be trained
+    as a complete one.
     """
     tree = around.tree
     if tree.depth > MOST_DEPTH:
@@ -158,7 +146,7 @@ class _Layout:
     def export(self, trees: HardTrees) -> Tree:
         """Rewrite the free splits in the user's units; the locked ones as they were.
 
-        Weights count in units of the one that matters most, as ``export.to_tree``'s.
+        Weights count in units of the one that matters most, as ``trees.to_tree``'s.
         """
         tree = self._around.tree
         feature, threshold = tree.feature.copy(), tree.threshold.copy()

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import torch
 from sklearn.utils import column_or_1d
 from threadpoolctl import threadpool_limits
@@ -31,9 +30,9 @@ from treelab.learners.common.settings import (
     growing_weights,
 )
 from treelab.learners.common.target import TargetScale, loss_note, loss_of
-from treelab.learners.get.export import to_tree
 from treelab.learners.get.fit import (
     STEPS,
+    Scores,
     Search,
     choose_sizes,
     initial_trees,
@@ -41,13 +40,13 @@ from treelab.learners.get.fit import (
     tuned_depth,
 )
 from treelab.learners.get.settings import SPEC, GetSettings, auto_depth
-from treelab.learners.get.trees import HardTrees, Rows
+from treelab.learners.get.trees import HardTrees, Rows, to_tree
 from treelab.training.device import resolve_device
 from treelab.training.events import Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.feature import feature_matrix
 from treelab.trees.losses import SQUARED_ERROR, Loss
-from treelab.trees.pruning import COLUMNS, SizePath, path_of_sizes
+from treelab.trees.pruning import SizePath, path_of_sizes
 from treelab.trees.tree import Tree
 
 CPU = torch.device("cpu")
@@ -136,7 +135,7 @@ class GetEstimator(GetSettings, TableEstimator):
 
     def _retain(
         self,
-        found: tuple[list[HardTrees], pd.DataFrame, int],
+        found: tuple[list[HardTrees], Scores, int],
         training: tuple[HardTrees, HardTrees],
         kind: str,
         later: list[str],
@@ -151,7 +150,7 @@ class GetEstimator(GetSettings, TableEstimator):
         sizes, scores, chosen = found
         held_out = self._held_out(data, search.settings)
         if data.held_out:
-            data = replace(data, **data.rows.joined(data.rows_valid)._asdict())
+            data = data.joined()
         trees = [self._export(tree, data) for tree in sizes]
         retained = np.isfinite(sizes[chosen].threshold[0])
         began, ended = (
@@ -169,9 +168,8 @@ class GetEstimator(GetSettings, TableEstimator):
             held_out=held_out,
         )
         trees[chosen] = with_origin(trees[chosen], self.origin_)
-        n_leaves, values, errors = (scores[name].to_numpy() for name in COLUMNS)
-        path = path_of_sizes(trees, n_leaves, values, errors, chosen)
-        self.path_ = self._with_certainty(path, *data.rows)
+        path = path_of_sizes(trees, *scores, chosen)
+        self.path_ = self._with_certainty(path, data.rows)
         self.model_ = self.path_.tree
 
     def _held_out(self, data: TrainingData, settings: GetSettings) -> str:

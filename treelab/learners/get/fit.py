@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import torch
 
 from treelab.evaluation.metrics import confusion_matrix, macro_f1, macro_f1_error
@@ -25,7 +24,6 @@ from treelab.training.events import Monitor
 from treelab.training.loop import TrainingPlan, cosine_decay, train
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import (
-    COLUMNS,
     N_COLUMNS,
     approximations,
     cost_complexity_path,
@@ -36,6 +34,9 @@ from treelab.trees.pruning import (
 from treelab.trees.tree import Tree
 
 N_EVALUATIONS = 15  # of the hard loss in a stage
+
+Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Leaves, scores and standard errors (S,) of trees of all sizes."""
 
 
 @dataclass
@@ -88,25 +89,9 @@ def train_stages(
     """Train all starts on rows, stage by stage: lines 6 to 16 of algorithm 1.
 
     What a stage with small scale factors found is where the next, with larger ones,
-    begins (section 4.1, iterative scaled sigmoid approximation).
-
-    Parameters
-    ----------
-    search : Search
-    starts : HardTrees
-    rows, judges : Rows
-        Those of the gradients, and those whose hard loss chooses the step.
-    reports : bool
-        Whether the losses are reported.
-
-    Returns
-    -------
-    tree : HardTrees
-        A batch of one: of all steps the one with the lowest hard loss, never a start.
-    loss : float
-        That loss.
-    start : int
-        Which start it began as.
+    begins (section 4.1, iterative scaled sigmoid approximation). The hard loss on
+    ``judges`` chooses the step. Returned are the tree of the lowest, of all steps and
+    never a start, as a batch of one, that loss, and which start it began as.
     """
     settings, stages = search.settings, search.settings.stages
     n_epochs, monitors = settings.stage_epochs(len(rows.x)), []
@@ -313,27 +298,24 @@ def choose_sizes(
     settings: GetSettings,
     weight: np.ndarray | None = None,
     cost_of: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-) -> tuple[list[HardTrees], pd.DataFrame, int]:
+) -> tuple[list[HardTrees], Scores, int]:
     """Prune a batch of one tree to all sizes, and choose one.
 
     Chosen is the smallest tree whose mean validation loss is within one standard error
     of the best one's, of classes no constant; with ``max_leaf_nodes`` the best of those
-    that are small enough.
-    Where rows were held out for the depth alone, it is the tree as it was trained.
-    ``weight`` (n_valid,) is that of each validation row in the scores, whatever its
-    class. Where errors have costs ``cost_of`` returns those of predictions (n, C) for
-    rows of these classes (n,), which then are the loss.
+    that are small enough. Where rows were held out for the depth alone, it is the tree
+    as it was trained. ``weight`` (n_valid,) is that of each validation row in the
+    scores, whatever its class. Where errors have costs ``cost_of`` returns those of
+    predictions (n, C) for rows of these classes (n,), which then are the loss.
 
-    Returns the trees, ascending in leaves, the scores of a ``SizePath`` and the number
-    of the tree that is chosen.
+    Returns the trees, ascending in leaves, their scores, and which tree is chosen.
     """
     found, limit = subtrees(tree, rows), settings.max_leaf_nodes
     n_leaves = np.array([each.n_leaves for each in found])
     fits = n_leaves <= (np.inf if limit is None else limit)
     if settings.tunes == "depth":
-        scores = [(n, np.nan, np.nan) for n in n_leaves.tolist()]
-        chosen = int(np.flatnonzero(fits)[-1])
-        return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
+        unknown = np.full(len(found), np.nan)
+        return found, (n_leaves, unknown, unknown), int(np.flatnonzero(fits)[-1])
     predicted = [each.predict(valid.x)[0] for each in found]
     lost = np.array([valid.row_loss(each) for each in predicted])  # (S, n)
     if cost_of is not None:
@@ -343,13 +325,12 @@ def choose_sizes(
     chosen = _telling(found, within_one_standard_error(gain)[0], rows)
     if limit is not None:
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
+    # What each saves of the cost of the smallest, which is one leaf.
+    saved = 1 - lost / (lost[0].mean() or np.nan)
+    scores, errors = saved.mean(1), saved.std(1) / np.sqrt(len(valid.y))
     if cost_of is None:
-        measured = [_score(each, valid, weight) for each in predicted]
-    else:  # what each saves of the cost of the smallest, which is one leaf
-        saved = 1 - lost / (lost[0].mean() or np.nan)
-        measured = [*zip(saved.mean(1), saved.std(1) / np.sqrt(len(valid.y)))]
-    scores = [(n, *each) for n, each in zip(n_leaves.tolist(), measured)]
-    return found, pd.DataFrame(scores, columns=[*COLUMNS]), chosen
+        scores, errors = np.transpose([_score(p, valid, weight) for p in predicted])
+    return found, (n_leaves, scores, errors), chosen
 
 
 def _score(
@@ -380,23 +361,9 @@ def sparse_splits(
     """Leave columns out of the splits while the loss stays within bounds.
 
     Level by level from the bottom, each split's sum is approximated with few columns,
-    their weights refitted, and the leaves are recomputed. The fewest columns are taken
-    with which the loss of the split's own rows rises by no more than the tolerance.
-
-    Parameters
-    ----------
-    trees : HardTrees
-        A batch of one tree.
-    rows, valid : Rows
-        Training rows, from which leaves are computed, and validation rows; the loss is
-        that of all of them.
-    tolerance : float
-        Fraction by which the loss may rise on each level, at least 0.
-
-    Returns
-    -------
-    HardTrees
-        A batch of one tree.
+    their weights refitted, and the leaves are recomputed from ``rows``. The fewest
+    columns are taken with which the loss of the split's own rows, training and
+    validation, rises by no more than this fraction.
     """
     both = rows.join(valid)
     for level in range(trees.depth - 1, -1, -1):

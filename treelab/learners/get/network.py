@@ -23,18 +23,9 @@ class GetNetwork(nn.Module):
     """Soft oblique trees, one candidate each, for the training loop.
 
     Source: Mao and Cao, arXiv:2411.17003, equations 2 to 5. Splits a_t and b_t are
-    ``weights`` and ``threshold``, leaves k_t and h_t are ``leaf_value``; alpha is
-    ``scale_factor``.
-
-    Parameters
-    ----------
-    trees : HardTrees
-        Initial trees.
-    scale_factor : ndarray of shape (E,)
-        Slope alpha of each tree's soft decisions.
-    rows, judges : Rows
-        Training rows, and those on which the hard trees are judged.
-    settings : GetSettings
+    ``weights`` and ``threshold``, leaves k_t and h_t are ``leaf_value``; alpha, the
+    slope of each tree's soft decisions, is ``scale_factor`` (E,). The trees are trained
+    on ``rows`` and, hard, judged on ``judges``.
     """
 
     def __init__(
@@ -90,20 +81,22 @@ class GetNetwork(nn.Module):
     def _leaf_losses(self, margin: Tensor, x: Tensor, y: Tensor) -> Tensor:
         """Loss (E, B) of every leaf's own prediction, mixed: equation 3.
 
-        Of linear leaves ``sum P loss(h + k' x, y)``; of constant ones, numbers or
+        ``soft_route`` mixes values of leaves (E, L, C) by equation 2, (E, C, B). Of
+        linear leaves ``sum P loss(h + k' x, y)``; of constant ones, numbers or
         fractions of classes, ``|y|^2 - 2 y' sum P h + sum P |h|^2``. Other losses of
         means are ``a(h) + b(h) y``, which mix alike. Of several targets it is the mean.
         """
         value, loss, n = self.leaf_value, self.rows.loss_of_rows, self.rows.n_targets
         if not self.rows.linear and loss.is_squared:
-            squares = value.square().sum(2, keepdim=True)
-            mixed = self._mix(margin, torch.cat([value, squares], 2))
+            both = torch.cat([value, value.square().sum(2, keepdim=True)], 2)
+            mixed = soft_route(margin, self.scale_factor, both)
             losses = y.square().sum(0) - 2 * (mixed[:, :-1] * y).sum(1) + mixed[:, -1]
             return losses / n
         if not self.rows.linear and loss.has_means:
             mean = self.objective.leaf_outputs(value)
             at_zero, at_one = (loss.excess(mean, at, torch.log) for at in (0.0, 1.0))
-            mixed = self._mix(margin, torch.cat([at_zero, at_one - at_zero], 2))
+            both = torch.cat([at_zero, at_one - at_zero], 2)
+            mixed = soft_route(margin, self.scale_factor, both)
             return (mixed[:, :n] + mixed[:, n:] * y).mean(1)
         if self.rows.linear:
             predicted = torch.einsum("elf,fb->elb", value[..., 1:], x) + value[..., :1]
@@ -119,10 +112,6 @@ class GetNetwork(nn.Module):
         losses = torch.stack(each).mean(0)  # (E, L, B)
         left = torch.sigmoid(self.scale_factor * margin)
         return route(left, losses[:, :, None])[:, 0]
-
-    def _mix(self, margin: Tensor, value: Tensor) -> Tensor:
-        """Values of leaves (E, L, C) mixed for each row, (E, C, B): equation 2."""
-        return soft_route(margin, self.scale_factor, value)
 
     @torch.no_grad()
     def valid_loss(self) -> Tensor:

@@ -71,25 +71,10 @@ def greedy_splits(
 ) -> Splits:
     """Splits of a tree that is grown greedily, each the best of many directions.
 
-    A split tests a column, as CART does, or a sum of columns that ``directions`` finds.
-    Of all these a stump takes the one that explains most.
-
-    Parameters
-    ----------
-    rows : Rows
-    depth : int
-        Most splits on a path.
-    rng : numpy Generator
-    oblique : bool
-        False: splits test single columns, as CART's do.
-    top : (weights, threshold), optional
-        Splits of the first levels, which stay.
-
-    Returns
-    -------
-    weights : ndarray of shape (N, F)
-    threshold : ndarray of shape (N,)
-        Where there is no split: no weights and an infinite threshold.
+    A split tests a column, as CART does, or, if ``oblique``, a sum of columns that
+    ``directions`` finds. Of all these a stump takes the one that explains most. Splits
+    of ``top``, the first levels, stay. Where there is no split, there are no weights
+    and an infinite threshold.
     """
     least = MIN_SAMPLES_LEAF[rows.linear]
     weights = np.zeros((2**depth - 1, rows.x.shape[1]))

@@ -1,4 +1,4 @@
-"""Hard oblique trees as plain arrays: their rows, and what their leaves predict.
+"""Hard oblique trees as plain arrays: their rows, their leaves, and as a ``Tree``.
 
 Shapes: E trees, N = 2**D - 1 splits breadth first, L = 2**D leaves, n rows,
 F features, C outputs (classes, or 1).
@@ -7,16 +7,22 @@ F features, C outputs (classes, or 1).
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas as pd
 import torch
 
+from treelab.data.encoding import TableEncoder
 from treelab.learners.common.greedy import as_columns
+from treelab.learners.common.target import TargetScale
 from treelab.ops.oblique import hard_leaf
 from treelab.trees.losses import SQUARED_ERROR, Loss, ranges
+from treelab.trees.pruning import simplify
+from treelab.trees.tree import OBLIQUE, Tree, with_midpoint_thresholds
 
 SHRINKAGE = 1.0  # pseudo-rows with the parent's prediction, added to a node's own
 N_REWEIGHTINGS = 15  # of rows, for linear leaves of another loss than the squared error
 SMALLEST_RESIDUAL = 1e-3  # in standardised units; smaller ones weigh as this one
 LEAST_OF_CONSTANT = 0.1  # that a linear leaf of positive values may predict
+UNSCALED = TargetScale()
 
 
 @dataclass(frozen=True)
@@ -351,3 +357,72 @@ def ridge(
     gram = weighted @ design
     gram[np.diag_indices_from(gram)] += penalty
     return np.linalg.solve(gram, weighted @ y)
+
+
+# A tree in the user's columns and units.
+
+
+def to_tree(
+    trees: HardTrees,
+    encoder: TableEncoder,
+    frame: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    weight: np.ndarray | None = None,
+    classes: tuple | None,
+    scale: TargetScale = UNSCALED,
+    notes: tuple[str, ...] = (),
+    loss: Loss | None = None,
+    outputs: tuple[str, ...] = (),
+) -> Tree:
+    """Write a batch of one tree in the user's columns and units.
+
+    Weights are divided by that of the leading column, the one whose weight times its
+    standard deviation is largest: the sum then counts in units of that column. The tree
+    was trained in this encoding, its leaves' values in this scale; ``frame``, ``y`` and
+    ``weight`` are the training rows as the user gave them, which it knows, without
+    empty branches. ``loss`` is what values are the best constants for, None: means.
+    """
+    weights, threshold = encoder.oblique_splits(trees.weights[0], trees.threshold[0])
+    # A leading column is one that matters: its variation as encoded, not its unit.
+    std = encoder.transform(frame).std(axis=0)
+    lead = np.argmax(np.abs(trees.weights[0]) * (std + 1e-12), axis=1)  # (N,)
+    unit = weights[np.arange(len(weights)), lead]
+    no_weight = unit == 0
+    unit = np.where(no_weight, 1.0, unit)
+    # Without weights 0 <= threshold holds or not for all rows.
+    threshold = np.where(no_weight & (threshold >= 0), np.inf, threshold)
+    threshold = np.where(no_weight & (threshold < 0), -np.inf, threshold)
+    weights, threshold = weights / unit[:, None], threshold / unit
+    single = (weights != 0).sum(axis=1) <= 1
+    fill = np.array([feature.fill for feature in encoder.features_])
+    linear = {}
+    if trees.models is not None:
+        models = trees.models[0]
+        leaf_weights, leaf_bias = encoder.linear_leaves(
+            models[:, 1:] * scale.scale, scale.restore(models[:, 0])
+        )
+        linear = {"leaf_weights": leaf_weights, "leaf_bias": leaf_bias[:, None]}
+    tree = Tree.complete(
+        encoder.features_,
+        np.where(single, lead, OBLIQUE),
+        threshold,
+        single & (fill[lead] <= threshold),
+        scale.restore(trees.constants[0]),
+        weights=np.where(single[:, None], 0.0, weights),
+        classes=classes,
+        outputs=outputs,
+        **linear,
+    )
+    tree = replace(tree, loss=loss)
+    tree = _with_children_swapped(tree, np.flatnonzero(unit < 0))
+    tree = simplify(tree.with_rows(frame, y, weight)).with_rows(frame, y, weight)
+    tree = with_midpoint_thresholds(tree)
+    return replace(tree, notes=notes)
+
+
+def _with_children_swapped(tree: Tree, nodes: np.ndarray) -> Tree:
+    """Swap left and right at splits that were divided by a negative number."""
+    left, right = tree.left.copy(), tree.right.copy()
+    left[nodes], right[nodes] = tree.right[nodes], tree.left[nodes]
+    return replace(tree, left=left, right=right)

@@ -15,7 +15,15 @@ import torch
 from treelab.data.encoding import Interpolation, normal_scores
 from treelab.learners.common.around import Around, places_of
 from treelab.learners.common.tuned_tree import retained
-from treelab.learners.gradtree.network import HardTrees, Rows, epochs_of, train_trees
+from treelab.learners.gradtree.network import (
+    HardTrees,
+    Judge,
+    Rows,
+    epochs_of,
+    objective_of,
+    train_trees,
+    values_of,
+)
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import (
     Starts,
@@ -23,7 +31,6 @@ from treelab.learners.gradtree.starts import (
     greedy_starts,
     with_leaf_values,
 )
-from treelab.learners.gradtree.table import Judge, objective_of, values_of
 from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
@@ -45,19 +52,9 @@ def train_around(
 ) -> Tree:
     """Train the free splits of a tree from where they stand; return one of its shape.
 
-    Restarts train on rows that are weighted by the Bayesian bootstrap, but for the
-    first; the one that fits best and agrees most with all is retained, of those that
-    leave every locked split rows on both sides.
-
-    Parameters
-    ----------
-    around : Around
-    rows : tuple of DataFrame and array-like
-        The table (n_rows, n_columns) and its target (n_rows,).
-    settings : GradTreeSettings
-    seed : int
-    device : str
-    callbacks : sequence of callable
+    Of the ``rows`` there are table and target. Restarts train on rows that are weighted
+    by the Bayesian bootstrap, but for the first; the one that fits best and agrees most
+    with all is retained, of those that leave every locked split rows on both sides.
     """
     X, y = rows
     target = check_target(around.tree, len(X), y)

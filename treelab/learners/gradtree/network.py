@@ -14,7 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from treelab.learners.common.objective import Objective
+from treelab.evaluation.metrics import confusion_matrix, macro_f1
+from treelab.learners.common.greedy import as_columns
+from treelab.learners.common.objective import (
+    ClassObjective,
+    Objective,
+    RegressionObjective,
+)
+from treelab.learners.common.target import TargetScale
 from treelab.learners.gradtree.settings import GradTreeSettings
 from treelab.learners.gradtree.starts import Starts
 from treelab.ops.axis_trees import axis_leaves, axis_trees
@@ -27,9 +34,11 @@ from treelab.training.loop import (
     train,
 )
 from treelab.training.optimizers import Adam
+from treelab.trees.losses import SQUARED_ERROR, Loss
 
 N_CHECKPOINTS = 5  # whose mean is tried where validation rows stop training
 EVALUATED_STEPS = 10  # about so many between two measurements of the error
+ROWS_AT_ONCE = 500_000  # of all trees, whose best constants are found together
 
 
 @dataclass(frozen=True)
@@ -172,3 +181,98 @@ def train_trees(
     )
     result.warn_if_diverged()
     return result
+
+
+# What trees are trained for, and how they are judged once they are hard.
+
+
+def objective_of(
+    settings: GradTreeSettings,
+    y: np.ndarray,
+    classes: tuple | None,
+    loss: Loss = SQUARED_ERROR,
+) -> Objective:
+    """Return what trees are trained for: the settings' loss, or one of values ``y``."""
+    if classes is None:
+        scale = TargetScale.for_loss(y, loss, rounded=False)
+        n_outputs = as_columns(y).shape[1]
+        return RegressionObjective(scale, loss.scaled(1 / scale.scale), n_outputs)
+    return ClassObjective(
+        class_weights=np.ones((len(classes), 1)),
+        loss_kind=settings.loss,
+        focal_gamma=settings.focal_gamma,
+        poly_epsilon=settings.poly_epsilon,
+    )
+
+
+def values_of(objective: Objective, y: np.ndarray) -> np.ndarray:
+    """Return indicators of class codes, or standardised values, (n, C)."""
+    target = objective.encode(y)
+    n_classes = objective.n_classes
+    return np.eye(n_classes)[target] if n_classes else as_columns(target)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Rows by which hard trees are judged, their leaves fitted to these rows."""
+
+    y: np.ndarray  # (n,): class codes, or values; of several outputs (n, C)
+    weight: np.ndarray  # (n,)
+    n_classes: int  # 0: values
+    # Class (L,) that leaves of so many rows of each class (L, n_classes) predict.
+    called: Callable[[np.ndarray], np.ndarray]
+    loss: Loss = SQUARED_ERROR  # of values, whose best constants leaves predict
+    # (n_classes,): rows of each class that are wrong count so; None: macro F1 counts.
+    class_weight: np.ndarray | None = None
+
+    def predicted(
+        self, leaf: np.ndarray, own: np.ndarray | slice = slice(None)
+    ) -> np.ndarray:
+        """Class or value (n,) that leaves, fitted to their ``own`` rows, predict."""
+        n_leaves, here, y, weight = leaf.max() + 1, leaf[own], self.y[own], self.weight
+        if not self.n_classes:
+            return self.loss.constants(here, y, weight[own], n_leaves)[leaf]
+        cell = here * self.n_classes + y
+        counts = np.bincount(cell, weight[own], n_leaves * self.n_classes)
+        return self.called(counts.reshape(n_leaves, self.n_classes))[leaf]
+
+    def errors(self, leaves: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+        """How badly trees (E,) predict rows that reach these leaves (E, n).
+
+        1 - macro F1, or the fraction of weighted rows that are wrong, or 1 - D². Only
+        rows that are a tree's ``own``, bool (E, n), count and shape its leaves.
+        """
+        own = np.ones(leaves.shape, dtype=bool) if own is None else own
+        if not self.n_classes:
+            few = max(1, ROWS_AT_ONCE // leaves.shape[1])  # trees
+            blocks = [slice(e, e + few) for e in range(0, len(leaves), few)]
+            return np.concatenate(
+                [self._unexplained(leaves[b], own[b]) for b in blocks]
+            )
+        return np.array([self._missed(leaf, rows) for leaf, rows in zip(leaves, own)])
+
+    def _missed(self, leaf: np.ndarray, own: np.ndarray) -> float:
+        """Error of one tree of classes."""
+        predicted, y = self.predicted(leaf, own)[own], self.y[own]
+        weight = self.weight[own]
+        if self.class_weight is not None:
+            by_row = self.class_weight[y] * weight
+            return float(np.average(predicted != y, weights=by_row))
+        confusion = confusion_matrix(y, predicted, self.n_classes, weight)
+        return 1 - float(macro_f1(confusion))
+
+    def _unexplained(self, leaves: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """1 - D² of trees of values (E,), the constants of all found together."""
+        tree, row = np.nonzero(own)
+        slot = tree * (leaves.max() + 1) + leaves[own]
+        group = np.unique(slot, return_inverse=True)[1]
+        masks, mask_of = np.unique(own, axis=0, return_inverse=True)
+        mask, row_of_mask = np.nonzero(masks)  # trees of the same rows: one constant
+        total = self._losses(mask, row_of_mask, mask)[mask_of.ravel()]
+        return self._losses(group, row, tree) / np.where(total > 0, total, 1.0)
+
+    def _losses(self, group: np.ndarray, row: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """Loss of the rows of each tree, with the best constant of each group."""
+        y, weight = self.y[row], (self.weight / self.weight.mean())[row]
+        value = self.loss.constants(group, y, weight, group.max() + 1)[group]
+        return np.bincount(of, weight * self.loss.by_row(value, y))

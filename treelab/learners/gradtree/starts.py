@@ -83,17 +83,8 @@ def greedy_starts(
 
     Each column stands at each split with the threshold that gains most among the rows
     of the node, so that a split which changes its column lands on a good threshold.
-
-    Parameters
-    ----------
-    trees : sequence of E Tree
-        Parents numbered before their children.
-    x : float32 array of shape (n, F)
-        Encoded rows.
-    values : ndarray of shape (n, C)
-        Indicators of the classes, or values.
-    offered : sequence of E callables or None
-        See ``Offered``; None: all columns.
+    ``x`` (n, F) are encoded rows, ``values`` (n, C) indicators of their classes, or
+    values; of each tree ``offered`` says which columns it may test, None: all.
     """
     offered = offered or [None] * len(trees)
     depth = max(1, *(tree.depth for tree in trees))
@@ -222,20 +213,10 @@ def offered_within(rules: ColumnRules, tree: Tree) -> Offered:
 
 
 def best_thresholds(x: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, of each column, the largest gain of one split and its threshold.
+    """Return, of each column of ``x`` (n, F), its best split's gain and threshold (F,).
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, F)
-    target : ndarray of shape (n, C)
-        Indicators of classes, or values.
-
-    Returns
-    -------
-    gain : ndarray of shape (F,)
-        Fall of the summed squared error of the indicators (Gini) or the values; 0
-        where a column has one value only.
-    threshold : ndarray of shape (F,)
+    Gain is the fall of the summed squared error of the ``target`` (n, C), indicators of
+    classes (Gini) or values; 0 where a column has one value only.
     """
     n_rows = len(x)
     features = np.arange(x.shape[1])

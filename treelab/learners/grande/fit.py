@@ -18,7 +18,7 @@ from scipy.special import log_softmax
 
 from treelab.data.split import some_rows
 from treelab.learners.common.base import TrainingData, best_weight_power
-from treelab.learners.common.intervals import MOVED, quantile_of
+from treelab.learners.common.certainty import MOVED, quantile_of
 from treelab.learners.common.objective import RegressionObjective
 from treelab.learners.common.origin import (
     Origin,

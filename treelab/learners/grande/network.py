@@ -81,9 +81,6 @@ class WeightedTreesNetwork(nn.Module):
 
     Parameters
     ----------
-    rows : Rows
-    objective : Objective
-    settings : GrandeSettings
     generator : torch.Generator
         Draws the trees' training rows, the dropout, and how few trees must do in each
         step.

@@ -393,10 +393,8 @@ def offered_columns(
 ) -> list[np.ndarray]:
     """Return the features that each tree may be given, all of one group of columns.
 
-    Raises
-    ------
-    ValueError
-        If no group has a column for every level, or no column is worth its cost.
+    Raises ValueError if no group has a column for every level, or no column is worth
+    its cost.
     """
     among = _chosen_columns(rules, rows, objective, random)
     levels = [rules.by_level.get(level, rules.by_level[-1]) for level in range(depth)]

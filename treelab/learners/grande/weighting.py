@@ -24,10 +24,10 @@ def tree_weights(
 ) -> Tensor:
     """Weights (..., E, B) of E trees that sum to 1 for each row, from their scores.
 
+    The scores w(x) (..., E, B) are each tree's weight of the leaf that a row reaches.
+
     Parameters
     ----------
-    scores : Tensor of shape (..., E, B)
-        w(x): in each tree, the weight of the leaf that each row reaches.
     weighting : {"softmax", "entmax15"}
         Softmax is the paper's (arXiv:2309.17130, section 3.3); 1.5-entmax is sparse.
     max_deciders : int, default=None
@@ -60,27 +60,13 @@ def weighted_prediction(
     max_deciders: int | None = None,
     fewer: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Raw outputs of the ensemble: its trees', mixed by their leaves' weights.
+    """Raw outputs (..., C, B) of the ensemble, and its trees' weights (..., E, B).
 
     ``G(x) = sigma(w(x)) . p(x)``: section 3.3, equation 7, of arXiv:2309.17130, where
-    sigma is the softmax over the trees; entmax is ours. Trees that are not active get
-    no weight, and the others' weights are rescaled to sum to one (section 3.4,
-    dropout).
-
-    Parameters
-    ----------
-    tree_output : Tensor of shape (..., E, C, B)
-        p(x): each tree's raw outputs for each row.
-    leaf_weight, weighting, max_deciders, fewer
-        See `tree_weights`.
-    active : BoolTensor of shape (..., E, B) or (..., E, 1), default=None
-        The trees that take part. None: all.
-
-    Returns
-    -------
-    output : Tensor of shape (..., C, B)
-    estimator_weights : Tensor of shape (..., E, B)
-        Of all trees, summing to one.
+    sigma is the softmax over the trees; entmax is ours. p(x), (..., E, C, B), are each
+    tree's raw outputs, w(x) is ``leaf_weight``, the scores of `tree_weights`. Trees
+    that are not ``active`` (..., E, B or 1), None: all, get no weight, and the others'
+    weights are rescaled to sum to one (section 3.4, dropout).
     """
     if active is not None:
         leaf_weight = leaf_weight.masked_fill(~active, FAR_BEHIND)

@@ -9,7 +9,6 @@ Programming", NeurIPS 2023), in the package ``pystreed``, which the extra
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from treelab.data.encoding import Candidates, candidate_thresholds
 from treelab.learners.common.base import TrainingData
@@ -107,7 +106,7 @@ class _Optimal(OptimalSettings, GrownTree):
             max_num_nodes=most_leaves - 1,
             min_leaf_node_size=settings.min_samples_leaf,
             time_limit=settings.time_limit,
-            random_seed=int(check_random_state(self.random_state).randint(2**31)),
+            random_seed=self._draw_seed(),
         )
         right = candidates.right(data.X)
         if right.shape[1] == 0:  # constant columns: the tree is one leaf
@@ -182,13 +181,9 @@ def _solvers() -> dict[str, type]:
 
 
 def _complete(root, candidates: Candidates, depth: int):
-    """Lay STreeD's tree into a complete one, breadth first.
+    """Lay STreeD's tree into a complete one, breadth first: features, thresholds (N,).
 
-    Returns
-    -------
-    feature : ndarray of shape (N,), int64
-    threshold : ndarray of shape (N,), float64
-        In encoded numbers; infinite below a leaf, where every row goes left.
+    Thresholds are in encoded numbers; infinite below a leaf, where every row goes left.
     """
     feature = np.zeros(2**depth - 1, dtype=np.int64)
     threshold = np.full(2**depth - 1, np.inf)

@@ -15,6 +15,7 @@ from treelab.runs.care.retention import Limits, clean, plan_cleaning
 from treelab.runs.store.database import (
     StoreError,
     database_of,
+    fetch,
     is_there,
     prepare,
     read_version,
@@ -138,10 +139,8 @@ def check_runs(store: RunStore) -> Iterator[Diagnosis]:
 
 def _rows(store: RunStore) -> dict[str, Run | str]:
     """Return each run by its id, or why its row cannot be read; hidden ones, too."""
-    with reading(store.database) as db:
-        rows = db.execute("SELECT * FROM runs ORDER BY created").fetchall()
     found: dict[str, Run | str] = {}
-    for row in rows:
+    for row in fetch(store.database, "SELECT * FROM runs ORDER BY created"):
         try:
             found[row["id"]] = Run.from_row(row)
         except (ValueError, KeyError, TypeError) as error:

@@ -68,8 +68,8 @@ def with_interval_as(tree: Tree, parent: Model, split: DataSplit) -> Tree:
     """Let a tree that was made of another one know its interval, if that knew one."""
     if not knows_interval(parent) or parent.outputs:
         return tree
-    from treelab.learners.common.folds import Rows  # loads scikit-learn
-    from treelab.learners.common.intervals import with_interval
+    from treelab.learners.common.certainty import with_interval  # loads scikit-learn
+    from treelab.learners.common.folds import Rows
 
     X, y, weight = split.rows(fitted_split(tree, split))
     if weight is not None:

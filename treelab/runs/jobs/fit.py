@@ -134,21 +134,16 @@ def rashomon_set(
             f"weight {run.problem.weighting!r} to choose among them."
         )
     trees = [*others, *(() if path is None else path.trees)]
+    constraints, classes = run.constraints, own.classes or ()
     return gather(
         own,
         trees,
         (rows.X, rows.y),
         class_weights(own),
         path,
-        costs=trained_costs(run.constraints, own.classes or (), own.classes or ()),
-        keeps=keeps_constraints(run),
+        costs=trained_costs(constraints, classes, classes),
+        keeps=lambda tree: not violations(tree, constraints),
     )
-
-
-def keeps_constraints(run: Run) -> Callable[[Tree], bool]:
-    """Return what says whether a tree keeps a run's constraints."""
-    constraints = run.constraints
-    return lambda tree: not violations(tree, constraints)
 
 
 def why_no_others(tree: Tree, constraints: Constraints) -> str:

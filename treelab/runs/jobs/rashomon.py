@@ -15,7 +15,6 @@ from treelab.runs.jobs.fit import (
     first_of,
     fit_rows,
     fitted_split,
-    keeps_constraints,
     rashomon_set,
     run_estimator,
     without_origin,
@@ -23,6 +22,7 @@ from treelab.runs.jobs.fit import (
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.events import Callback
+from treelab.trees.constraints import violations
 from treelab.trees.pruning_path import shown_tree
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree
@@ -159,14 +159,15 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     asked = json.loads(store.plan(run.id, "more") or "{}")
     parent, model, split = first_of(store, run, asked["run"])
     own, rows = shown_tree(model), split.rows(fitted_split(model, split))
+    constraints = run.constraints
     found = all_trees(
         own,
         (rows.X, rows.y),
         class_weights(own),
         asked["all_of_depth"],
         asked["n_thresholds"],
-        min_samples_leaf=run.constraints.min_samples_leaf or 1,
-        keeps=keeps_constraints(run),
+        min_samples_leaf=constraints.min_samples_leaf or 1,
+        keeps=lambda tree: not violations(tree, constraints),
     )
     assert found.complete is not None
     origin = Origin("search", trained=False, n_splits=found.tree.n_splits, n_changed=0)

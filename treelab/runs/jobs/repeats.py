@@ -78,12 +78,8 @@ def cut_off_runs(store: RunStore) -> dict[tuple[tuple, int], str]:
     for run in store.runs():
         is_cut_off = run.state in CUT_OFF and can_be_repeated(run)
         if is_cut_off and store.may_change(run):
-            asked = (
-                store.plan(run.id, "edits"),
-                store.plan(run.id, "more"),
-                store.plan(run.id, "sweep"),
-            )
-            if asked == (None, None, None):
+            asked = [store.plan(run.id, name) for name in ("edits", "more", "sweep")]
+            if not any(asked):
                 found.setdefault((run_kind(run), run.problem.seed), run.id)
     return found
 
@@ -115,22 +111,14 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
         for kind, run in absent.items():
             waiting = cut_off.get((kind, seed), "")
             if not (waiting and store.resume(waiting)):
-                waiting = _create_repeat(store, run, seed)
+                original = _original(store, run)
+                title = f"Repeat of {original.short_title}, seed {seed}"
+                problem = replace(run.problem, seed=seed)
+                own = {"problem": problem, "repeat_of": original.id}
+                waiting = create_like(store, run, title, **own)
             made.append(waiting)
         seeds_left -= bool(absent)
     return made
-
-
-def _create_repeat(store: RunStore, run: Run, seed: int) -> str:
-    """Create a run's repeat on the data split of a seed."""
-    original = _original(store, run)
-    return create_like(
-        store,
-        run,
-        f"Repeat of {original.short_title}, seed {seed}",
-        problem=replace(run.problem, seed=seed),
-        repeat_of=original.id,
-    )
 
 
 def _original(store: RunStore, run: Run) -> Run:

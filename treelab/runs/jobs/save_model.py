@@ -33,7 +33,9 @@ def save_fitted(
     was measured, and ``loss`` where it is another than the squared error.
     """
     metrics = _scores(fitted)
-    device = device_used(run) + _of_machine(store)
+    device = device_used(run)
+    if isinstance(store.database, Server):  # where several machines train
+        device += f" of {socket.gethostname()}"
     return metrics, _save(store, run, fitted, seconds=seconds, device=device)
 
 
@@ -125,9 +127,3 @@ def device_used(run: Run) -> str:
     from treelab.training.device import device_name, resolve_device  # loads torch
 
     return device_name(resolve_device(run.device))
-
-
-def _of_machine(store: RunStore) -> str:
-    """Name this machine, where several train for a store; else ""."""
-    shared = isinstance(store.database, Server)
-    return f" of {socket.gethostname()}" if shared else ""

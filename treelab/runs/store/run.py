@@ -71,7 +71,10 @@ class Run:
         own |= {name: json.loads(own[name]) for name in _AS_JSON}
         own |= {name: bool(own[name]) for name in _FLAGS}
         problem = Problem.from_dict(own.pop("problem"))
-        machine = _machine(row["owner"]) if row["state"] == "running" else ""
+        machine = ""
+        if row["state"] == "running":
+            owner = ProcessId.parse(row["owner"])
+            machine = "" if owner.is_local else owner.host
         return cls(**own, problem=problem, machine=machine)
 
     @property
@@ -189,9 +192,3 @@ def shared_headline(runs: Sequence[Run]) -> str:
     if len({run.loss for run in runs}) == 1:
         return runs[0].headline
     return headline(runs[0].problem.task)
-
-
-def _machine(owner: str) -> str:
-    """Name the machine of a process, "" for this one."""
-    process = ProcessId.parse(owner)
-    return "" if process.is_local else process.host

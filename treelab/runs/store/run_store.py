@@ -71,21 +71,10 @@ class RunStore(RunEvents, StoredTables):
         ``default_home``.
     server : Server, optional
         The database, in place of the one that ``TREELAB_STORE`` names, if any.
-
-    Attributes
-    ----------
-    user : str
-        Whose new runs are; "" where nobody signs in.
-    database : Path or Server
-        The SQLite file, or the PostgreSQL database that ``TREELAB_STORE`` names.
-    makes_private : bool
-        Whether new runs are seen by their user and admins alone.
-    worker_registry : WorkerRegistry
-        The workers that train this store's runs.
     """
 
-    user = ""
-    makes_private = False
+    user = ""  # whose new runs are; "" where nobody signs in
+    makes_private = False  # whether new runs are seen by their user and admins alone
 
     def __init__(
         self, home: str | os.PathLike | None = None, server: Server | None = None
@@ -143,23 +132,11 @@ class RunStore(RunEvents, StoredTables):
         setting, or a value out of range. LookupError if the problem's table is not in
         the store.
 
-        Parameters
-        ----------
-        learner : str
-            Its key.
-        settings : dict
-            Those that were chosen. The run is stored with all of the learner's: the
-            others are at their defaults.
-        title : str, default=""
-            By default the learner's title and the table's name.
-        repeat_of : str, default=""
-            Id of the run that it repeats on another data split. Other runs are
-            trained before repeats, but for those of quick learners. It is as private
-            as that.
-        is_background : bool, default=False
-            Whether all other runs are trained before it, as before a sweep.
-        parent : Run or None, default=None
-            A run that it is made of: where that is private it is private, too.
+        Settings that were not chosen are at their defaults; the title is that of the
+        learner with the table's name. Other runs are trained before one that is in the
+        background, as a sweep, and before a repeat of a run on another data split, but
+        for those of quick learners. It is as private as the run that it repeats, and
+        private where the parent is, of which it is made.
         """
         name, spec = learner_title(learner), find_spec(learner)
         priority = REPEAT_PRIORITY if repeat_of else NORMAL_PRIORITY

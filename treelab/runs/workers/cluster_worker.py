@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from functools import partial
 
 from distributed import Client, Future, fire_and_forget
 from distributed.client import ClosedClientError
@@ -63,7 +64,6 @@ class ClusterWorker(Worker):
         # By run: the task, and the address of the worker that is to train it.
         self._sent: dict[str, tuple[Future, str]] = {}
         self._helping: dict[str, tuple[Future, str]] = {}  # by worker: of which sweep
-        self._no_help: set[str] = set()  # sweeps at which help broke
         self._lost: Counter[str] = Counter()  # workers, by run
         self._workers: list[str] = []  # those that can train
         self._known: set[str] = set()  # all of them
@@ -206,35 +206,30 @@ class ClusterWorker(Worker):
         taken = {address for _, address in self._sent.values()} | set(self._helping)
         free = [w for w in self._workers if w not in taken and not at_work.get(w)]
         where = (str(self._store.home), self._store.database)
+        submit = partial(self._client.submit, pure=False, retries=0)
         for address, run_id in zip(free, waiting):
             # Another app's may have sent it as well: it is taken once.
-            future = self._client.submit(
-                *(run_one, run_id, *where), workers=[address], pure=False, retries=0
-            )
+            future = submit(run_one, run_id, *where, workers=[address])
             fire_and_forget(future)  # when this process ends, the run goes on
             self._sent[run_id] = (future, address)
             log_line(run_id, f"goes to the cluster's worker {address}")
         for place, address in enumerate(free[len(waiting) :] if sweeps else []):
             run_id = sweeps[place % len(sweeps)]
-            future = self._client.submit(
-                *(help_search, run_id, *where), workers=[address], pure=False, retries=0
-            )
+            future = submit(help_search, run_id, *where, workers=[address])
             self._helping[address] = (future, run_id)
 
-    def _close(self) -> None:
+    def _close(self, seconds: float = ANSWER_SECONDS) -> None:
         """Leave the cluster."""
         if self._client is not None:
             with suppress(*NO_ANSWER):
-                self._client.close(timeout=ANSWER_SECONDS)
+                self._client.close(timeout=seconds)
+        self._client = None
 
     def _disconnect(self) -> None:
         """Leave a scheduler that is gone; it has forgotten what waited there."""
-        client, self._client = self._client, None
         for tasks in (self._sent, self._helping, self._known):
             tasks.clear()
-        if client is not None:
-            with suppress(*NO_ANSWER):
-                client.close(timeout=1)
+        self._close(1)
         self._say(
             f"The Dask scheduler at {self._address} went away; runs that its workers "
             "leave can be resumed.",

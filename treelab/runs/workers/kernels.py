@@ -14,7 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from treelab.runs.store.files import open_private
+from treelab.runs.store.files import write_private
 
 FILE = "kernels.json"  # in the data folder, while kernels are compiled
 STALE_SECONDS = 300.0  # without a word from the process, which then died
@@ -56,7 +56,7 @@ def start_compiling(home: Path) -> None:
     """Compile what is missing in a process of its own, unless one is at it."""
     if compiling(home) is not None or are_compiled():
         return
-    _write(home, 0)
+    write_private(home / FILE, "0")
     subprocess.Popen(
         [sys.executable, "-m", "treelab.runs.workers.kernels", str(home)],
         stdin=subprocess.DEVNULL,
@@ -79,17 +79,11 @@ def compile_kernels(home: Path) -> None:
     y = np.where(X["a"] > 0, "yes", "no")
     try:
         for done, (key, settings) in enumerate(QUICK_SETTINGS.items()):
-            _write(home, done)
+            write_private(home / FILE, str(done))
             options: dict = {"random_state": 0, "device": "cpu"}
             make_estimator(key, "binary", settings, **options).fit(X, y)
     finally:
         (home / FILE).unlink(missing_ok=True)
-
-
-def _write(home: Path, done: int) -> None:
-    """Note of how many learners the kernels are compiled."""
-    with open_private(home / FILE, "w", "utf-8") as out:
-        out.write(str(done))
 
 
 if __name__ == "__main__":

@@ -109,10 +109,9 @@ def _codes(stored: list) -> list[int]:
     return codes
 
 
-def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
+def dumped_nodes(tree: dict, names: dict[str, int]) -> Nodes:
     """Read a tree of ``get_dump(dump_format="json")``; new columns join ``names``."""
     found: dict[int, dict] = {}
-    column_of = {name: i for i, name in enumerate(names)}
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -129,11 +128,7 @@ def dumped_nodes(tree: dict, names: list[str]) -> Nodes:
         if "leaf" in node:
             value[i] = node["leaf"]
             continue
-        name = str(node["split"])
-        if name not in column_of:
-            column_of[name] = len(names)
-            names.append(name)
-        column[i] = column_of[name]
+        column[i] = names.setdefault(str(node["split"]), len(names))
         yes, no = node["yes"], node["no"]
         condition_of = node.get("split_condition", 1)
         if isinstance(condition_of, list):  # yes is where the category is among them
@@ -321,11 +316,11 @@ def _dump(stored: list) -> _Model:
     """Read a dump: a list of trees, each a dict or its JSON."""
     if not stored:
         raise ValueError(_NO_TREE)
-    names: list[str] = []
+    names: dict[str, int] = {}  # and their places
     trees = [json.loads(tree) if isinstance(tree, str) else tree for tree in stored]
     nodes = [dumped_nodes(tree, names) for tree in trees]
     check_columns(len(names), "xgboost")
-    return _Model(nodes, names, [0] * len(nodes), [0.0])
+    return _Model(nodes, [*names], [0] * len(nodes), [0.0])
 
 
 def _saved(

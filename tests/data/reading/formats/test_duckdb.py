@@ -156,7 +156,7 @@ def test_a_damaged_database_is_refused(path, damage):
 
 
 def test_without_the_package_it_says_what_to_install(path, monkeypatch):
-    from treelab.data.reading.formats import duckdb as reader
+    from treelab.data.reading import read_table as reader
 
     monkeypatch.setattr(reader, "find_spec", lambda name: None)
     with pytest.raises(TableError, match="pip install duckdb"):

@@ -18,10 +18,8 @@ ATTRIBUTE = re.compile(
 def read_arff(text: bytes, name: str) -> tuple[Cells, set[str]]:
     """Read the rows of an ARFF text (UTF-8), and which columns are nominal.
 
-    Raises
-    ------
-    TableError
-        If it has no attributes or rows, sparse rows, or a row that does not fit.
+    Raises TableError if it has no attributes or rows, sparse rows, or a row that does
+    not fit.
     """
     numbered = enumerate(lines(text), start=1)
     attributes = list(_attributes(numbered))

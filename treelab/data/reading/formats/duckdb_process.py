@@ -18,6 +18,7 @@ from treelab.data.reading.extent import check_extent
 from treelab.data.reading.formats.guarded import serve
 from treelab.data.reading.table_error import TableError, pick_table
 
+MOST_SECONDS = 20
 MOST_ROWS_AT_ONCE = 100_000
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 SAFE: dict[str, Any] = {
@@ -38,11 +39,16 @@ TABLES = (
 
 
 def as_parquet(
-    content: bytes, name: str, sheet: str | None, query: str | None, seconds: float
+    content: bytes,
+    name: str,
+    sheet: str | None,
+    query: str | None,
+    seconds: float = MOST_SECONDS,
 ) -> tuple[dict, bytes]:
-    """Return the rows of one table, or of one SELECT, as Parquet; see ``read_duckdb``.
+    """Return the rows of one table or view, or of one SELECT, as Parquet.
 
-    The query may take so many ``seconds``.
+    A ``query``, which may take so many seconds, goes before ``sheet``, the table; None
+    takes the only one.
     """
     import duckdb
 

@@ -12,10 +12,7 @@ from treelab.trees.words import listed
 def read_json_lines(text: bytes, name: str) -> tuple[Cells, set[str]]:
     """Read the records of a text (UTF-8) as rows; it declares no categories.
 
-    Raises
-    ------
-    TableError
-        If a line is no record, which it names, or there is no column.
+    Raises TableError if a line is no record, which it names, or there is no column.
     """
     columns = TextColumns(name)
     nested: set[str] = set()

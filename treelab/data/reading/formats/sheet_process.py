@@ -50,11 +50,15 @@ def sheet_as_text(
     known: list[str],
     mark: str,
 ) -> tuple[dict, bytes]:
-    """Return a sheet as CSV, a line for each row, and what was done to it.
+    """Return what was done to a sheet, and the sheet as CSV, a line for each row.
 
-    The workbook is .xlsx, .xlsm, .xlsb, .xls or .ods; of ``sheet``, ``header`` and
-    ``known`` see ``sheet_text``. The ``mark`` goes ahead of what is no text: as text,
-    1.234 may be 1234, and 7 a code.
+    Cells become text as a person would write it, dates as 2019-07-31, so that the
+    reader of text reads them by the rules that hold for a CSV file.
+
+    The workbook is .xlsx, .xlsm, .xlsb, .xls or .ods; of several ``sheet`` None takes
+    the only one that is filled. The ``header`` is the row that names the columns, from
+    1; 0 if none does, None finds it: the row with most of the ``known`` names. The
+    ``mark`` goes ahead of what is no text: as text, 1.234 may be 1234, and 7 a code.
     """
     import python_calamine as calamine
 
@@ -297,13 +301,19 @@ def _as_csv(
             f"Merged cells below the header ({len(body):,}, the first in row "
             f"{body[0][0][0] + 1:,}) each hold the value of the whole."
         )
-    text = _Text()
-    text.write("\n" * (start + depth - 1))  # a line's number is that of its row
-    text.add([_text(c) if isinstance(c, str) else c for c in first], mark)
-    for row in chain(head[start + depth :], rows):
-        text.add(row, mark)
+    first = [_text(cell) if isinstance(cell, str) else cell for cell in first]
+    text = io.BytesIO(b"\n" * (start + depth - 1))  # a line's number is its row's
+    text.seek(0, io.SEEK_END)
+    file = io.TextIOWrapper(text, "utf-8", "replace", newline="", write_through=True)
+    writer = csv.writer(file, lineterminator="\n")
+    for row in chain([first], head[start + depth :], rows):
+        if text.tell() <= MOST_BYTES:
+            writer.writerow(
+                ("" if isinstance(cell, str) else mark) + _text(cell, words=False)
+                for cell in row
+            )
     open_yet = header is None and depth == 1
-    return text.content(), None if open_yet else header != 0
+    return text.getvalue(), None if open_yet else header != 0
 
 
 def _words(row: Row) -> set[str]:
@@ -345,33 +355,6 @@ def _text(cell: object, words: bool = True) -> str:
         midnight = cell.time() == datetime.time()
         return cell.date().isoformat() if midnight else cell.isoformat(" ")
     return str(cell)
-
-
-class _Text:
-    """CSV text that is written row by row and does not outgrow its bound."""
-
-    def __init__(self):
-        """Begin with nothing."""
-        self._bytes = io.BytesIO()
-        self._writer = csv.writer(self, lineterminator="\n")
-
-    def write(self, text: str) -> None:
-        """Write some text, as the csv module asks for it."""
-        self._bytes.write(text.encode("utf-8", errors="replace"))
-
-    def add(self, row: Row, mark: str) -> None:
-        """Write a row, unless there is too much text already."""
-        if self._bytes.tell() <= MOST_BYTES:
-            self._writer.writerow(
-                [
-                    f"{'' if isinstance(cell, str) else mark}{_text(cell, words=False)}"
-                    for cell in row
-                ]
-            )
-
-    def content(self) -> bytes:
-        """Return what was written, as UTF-8."""
-        return self._bytes.getvalue()
 
 
 if __name__ == "__main__":

@@ -14,12 +14,8 @@ ROWS_AT_ONCE = 10_000
 class TextColumns:
     """Rows of named texts, from which columns grow.
 
-    Parameters
-    ----------
-    name : str
-        The file, in messages.
-    names : sequence of str, default=()
-        Columns that are there, even if no row names them.
+    ``names`` are columns that are there, even if no row names them; messages call the
+    file ``name``.
     """
 
     def __init__(self, name: str, names: Sequence[str] = ()):
@@ -32,10 +28,7 @@ class TextColumns:
     def add(self, row: Mapping[str, str]) -> None:
         """Add a row; what it does not name is empty.
 
-        Raises
-        ------
-        TableError
-            If there are more columns, cells or letters than can be read.
+        Raises TableError if there are more columns, cells or letters than can be read.
         """
         for key, text in row.items():
             self._n_bytes += len(text)

@@ -26,8 +26,11 @@ def is_workbook(content: bytes) -> bool:
 def check_parts(content: bytes, name: str) -> None:
     """Raise TableError for a workbook that says it unpacks to more than any table.
 
-    What it says may be a lie; the process that unpacks it has little memory.
+    What it says may be a lie; the process that unpacks it has little memory. An old
+    workbook, .xls, is no archive.
     """
+    if content[:2] != b"PK":
+        return
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             n_bytes = sum(part.file_size for part in archive.infolist())
@@ -47,10 +50,8 @@ def check_parts(content: bytes, name: str) -> None:
 def unzip(content: bytes, name: str) -> tuple[bytes, str]:
     """Return the only file in a zip archive, and its name.
 
-    Raises
-    ------
-    TableError
-        If the archive is damaged, needs a password, or holds none or several files.
+    Raises TableError if the archive is damaged, needs a password, or holds none or
+    several files.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

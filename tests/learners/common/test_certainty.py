@@ -8,14 +8,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tests.slow_params import slow_after
 from tests.trees.make import make_tree
-from treelab.learners.common.folds import Rows
-from treelab.learners.common.greedy import encoded_tree
-from treelab.learners.common.probabilities import (
+from treelab.learners.common.certainty import (
     STRENGTHS,
     greedy_size,
     node_at_size,
     with_measured_shrinkage,
 )
+from treelab.learners.common.folds import Rows
+from treelab.learners.common.greedy import encoded_tree
 from treelab.learners.registry import LEARNERS, make_estimator
 from treelab.trees.constraints import Constraints
 from treelab.trees.feature import Feature
