@@ -21,6 +21,7 @@ from treelab.data.problem import Problem
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.users import Visitor, VisitorStore
+from treelab.runs.workers.queue import Queue
 
 # A visitor's browser without its screen: one session of the app, spoken by hand.
 
@@ -256,6 +257,7 @@ def run_watchers(n_watchers: int, n_polls: int, n_starters: int) -> int:
                     wrong += _start(service, store, n_starters)
                     wrong += _start_as_users(store, small, n_starters)
             finally:
+                Queue(store).shut_down()  # sooner than workers end without an app
                 wrong_end = service.end(30)
     for words in [*wrong, *wrong_end]:
         print(f"Did not hold: {words}")

@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 import xgboost
 import xlsxwriter
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from treelab import CartClassifier
+from treelab import CartClassifier, from_lightgbm, from_sklearn
 from treelab.cli.main import main
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import TableError
@@ -176,6 +179,58 @@ def test_a_model_from_elsewhere_reads_parts_of_a_tables_dates(shell, capsys):
     assert shell.predict(run["id"], "a,n\n2022-11-04,1\n2022-04-11,2\n")[0] == list(
         "qp"
     )
+
+
+def test_true_and_false_are_numbers_to_a_model_that_was_trained_so(shell, capsys):
+    frame = rows_of({"True": "q", "False": "p"})
+    model = DecisionTreeClassifier().fit(frame[["a"]] == "True", frame["y"])
+    from_sklearn(model).save(out := shell.file("model.treelab", ""))
+    command = ["import", out, "", "--target", "y", "--json"]
+    command[2] = shell.file("t.csv", frame.to_csv(index=False))
+    assert main(command) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert run["metrics"]["test"]["accuracy"] == 1
+    assert shell.predict(run["id"], "a,n\nTRUE,1\nfalse,2\n0,3\n")[0] == list("qpp")
+    other = frame.replace({"True": "yes"}).to_csv(index=False)
+    command[2] = shell.file("other.csv", other)
+    assert main(command) == 2
+    assert "reads 'a' as numbers, but other.csv holds 'yes'" in capsys.readouterr().err
+
+
+def test_a_model_from_elsewhere_is_scored_as_it_predicts(shell, capsys):
+    frame = rows_of({"1.0": "True", "2.0": "False", "2.5": "True"})
+    X = pd.DataFrame({"a": frame["a"].astype(float).astype("category")})
+    X["n"] = frame["n"].astype(int)
+    model = HistGradientBoostingClassifier(
+        max_iter=3, categorical_features="from_dtype"
+    )
+    model.fit(X, frame["y"] == "True")
+    from_sklearn(model).save(out := shell.file("model.treelab", ""))
+
+    def imported(text, code=0):
+        command = ["import", out, shell.file("t.csv", text), "--target", "y", "--json"]
+        assert main(command) == code
+        printed = capsys.readouterr()
+        return printed.err if code else (json.loads(printed.out), printed.err)
+
+    run, said = imported(frame.to_csv(index=False, sep=";", decimal=","))
+    assert run["metrics"]["test"]["accuracy"] == 1
+    assert "no training row held" not in said
+    assert shell.predict(run["id"], "a,n\n2.00,1\n2.5,2\n")[0] == [False, True]
+    _, said = imported(frame.replace("2.5", "3.5").to_csv(index=False))
+    assert "Column 'a' holds '3.5' in" in said
+    assert "numbers in %" in imported(frame.assign(n=frame["n"] + "%").to_csv(), 2)
+
+
+def test_a_mark_that_is_a_category_of_a_model_is_not_lost_at_its_import(shell, capsys):
+    frame = rows_of({"NA": "p", "DE": "q", "FR": "q"})
+    model = LGBMClassifier(n_estimators=2, verbose=-1)
+    model.fit(frame[["a"]].astype("category"), frame["y"])
+    from_lightgbm(model).save(out := shell.file("model.treelab", ""))
+    table = shell.file("t.csv", frame.to_csv(index=False))
+    assert main(["import", out, table, "--target", "y"]) == 2
+    assert "by --keep-na 'a'" in capsys.readouterr().err
+    assert main(["import", out, table, "--target", "y", "--keep-na", "a"]) == 0
 
 
 @pytest.mark.parametrize("way", [(), ("--decimal", ",")])

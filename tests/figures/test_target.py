@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from treelab.figures.table import spark_counts
 from treelab.figures.target import target_figure
 
 
@@ -47,3 +48,10 @@ def test_classes_take_the_colours_they_are_given():
     (bars,) = target_figure(labels, "binary", colors={0: "#111111"}).data
     assert bars.customdata == ("1", "0")
     assert bars.marker.color[1] == "#111111"
+
+
+@pytest.mark.parametrize("step", [0, 2])
+def test_numbers_between_which_no_other_one_lies_are_counted(step):
+    values = pd.Series([1e16, 1e16 + step] * 30, name="identifier")
+    assert sum(target_figure(values, "regression").data[0].y) == 60
+    assert spark_counts(values, is_number=True).sum() == 60

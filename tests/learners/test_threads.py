@@ -13,7 +13,7 @@ import numpy as np, pandas as pd, torch
 from treelab.learners.registry import LEARNERS, make_estimator
 
 SMALL = {
-    "cart": {},
+    "cart": {"min_samples_leaf": 50, "max_leaf_nodes": 16},
     "gradtree": {"n_restarts": 4, "n_steps": 8, "max_leaf_nodes": 8},
     "grande": {"n_estimators": 16, "max_epochs": 2},
     "get": {"max_depth": 3, "n_steps": 20, "n_starts": 4},

@@ -294,20 +294,18 @@ def calibration(
 ) -> pd.DataFrame:
     """Compare probabilities with fractions, in ``N_BINS`` bins of equal width.
 
-    A row a bin that has rows: ``predicted`` (mean probability), ``observed`` (fraction
-    of the class), both by weight, and ``rows``. Parameters as of ``class_curves``.
+    A row a bin in which rows count: ``predicted`` (mean probability), ``observed``
+    (fraction of the class), both by weight, and ``rows``. Parameters as of
+    ``class_curves``.
     """
     edges = np.linspace(0, 1, N_BINS + 1)
     place = np.searchsorted(edges[1:-1], probability)
-    rows = np.bincount(place, minlength=N_BINS)
-    some = rows > 0
     each = np.ones(len(place)) if weight is None else weight
-    mass = np.bincount(place, each, minlength=N_BINS)[some]
-    columns = {"predicted": probability, "observed": is_class}
-    means = {
-        name: np.bincount(place, each * own, minlength=N_BINS)[some] / mass
-        for name, own in columns.items()
-    }
+    sums = [each, each * probability, each * is_class]
+    mass, predicted, observed = (np.bincount(place, own, N_BINS) for own in sums)
+    rows, some = np.bincount(place, minlength=N_BINS), mass > 0
+    means = {"predicted": predicted[some] / mass[some]}
+    means["observed"] = observed[some] / mass[some]
     return pd.DataFrame(means | {"rows": rows[some]})
 
 

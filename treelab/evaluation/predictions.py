@@ -210,7 +210,7 @@ def new_table(
         )
     _refuse_other_readings(model, frame, name)
     X = rows_for_model(model, _with_spaces(model, frame), name)
-    return NewTable(X, (*notes, *_unknown_categories(model, X)))
+    return NewTable(X, (*notes, *unknown_categories(model, X)))
 
 
 def _with_spaces(model: Model, frame: pd.DataFrame) -> pd.DataFrame:
@@ -259,7 +259,7 @@ def absent_columns(model: Model, frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def _unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
+def unknown_categories(model: Model, X: pd.DataFrame) -> list[str]:
     """Return a sentence for each column with categories that training rows lacked."""
     notes: list[str] = []
     first_of: dict[str, Feature] = {}

@@ -10,6 +10,7 @@ from treelab.figures.style import (
     LEARNER_COLORS,
     Mode,
     escape_html,
+    even_edges,
     shorten,
     template,
     with_alpha,
@@ -112,7 +113,7 @@ def threshold_rows(
     """
     known = np.isfinite(x)
     low, high = (x[known].min(), x[known].max()) if known.any() else (0.0, 1.0)
-    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    edges = even_edges(low, high, BINS)
     bars = [
         (name, color, np.histogram(x[known & members], bins=edges)[0])
         for name, members, color in groups

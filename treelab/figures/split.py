@@ -11,6 +11,7 @@ from treelab.figures.style import (
     Mode,
     class_colors,
     escape_html,
+    even_edges,
     palette,
     shorten,
     template,
@@ -143,7 +144,7 @@ def _add_histogram(
     """Draw how many rows of each group have which weighted sum."""
     sums = terms.sums
     low, high = sums.min(initial=threshold), sums.max(initial=threshold)
-    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    edges = even_edges(low, high, BINS)
     for (name, members), fill in zip(groups, fills):
         figure.add_bar(
             x=(edges[:-1] + edges[1:]) / 2,

@@ -3,6 +3,7 @@
 import html
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -172,6 +173,18 @@ def template(mode: Mode = "light") -> go.layout.Template:
         bargap=0.15,
     )
     return go.layout.Template(layout=layout)
+
+
+# Bins of a histogram.
+
+
+def even_edges(low: float, high: float, n_bins: int) -> np.ndarray:
+    """Return the edges of even bins from one number to another, or above the only one.
+
+    These are apart even where the next number after it is more than 1 away.
+    """
+    least = max(1.0, float(np.spacing(abs(low))))
+    return np.linspace(low, high if high > low else low + least, n_bins + 1)
 
 
 # Text for pictures: cut to length, safe in HTML.

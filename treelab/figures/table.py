@@ -75,7 +75,8 @@ def spark_counts(column: pd.Series, is_number: bool) -> np.ndarray:
         low, high = values.min(), values.max()
     if low == high:
         return np.array([len(values)])
-    return np.histogram(np.clip(values, low, high), bins=BINS, range=(low, high))[0]
+    # Given as edges, as numpy makes no bins narrower than the next float.
+    return np.histogram(np.clip(values, low, high), np.linspace(low, high, BINS + 1))[0]
 
 
 def _head(column: pd.Series, css: str, is_number: bool, note: str) -> str:

@@ -42,7 +42,11 @@ def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
     """Draw a number's histogram; the browser gets counts, not rows."""
     finite = values[np.isfinite(values)].to_numpy()
     n_bins = int(np.clip(np.sqrt(len(finite)), 1, MOST_BINS))
-    counts, edges = np.histogram(finite, bins=n_bins)
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    room = 0.5 * (low == high)
+    # Given as edges, as numpy makes no bins narrower than the next float.
+    edges = np.linspace(low - room, high + room, n_bins + 1)
+    counts, _ = np.histogram(finite, edges)
     middle, width = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
     bars = go.Bar(
         x=middle,

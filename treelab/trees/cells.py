@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,8 @@ class CellForm:
     # Whether a cell that cannot be read is refused; else it is missing.
     needed: bool = True
     held: tuple[str, ...] = ()  # those of ``missing`` that training rows held
+    # Whether true and false are 1 and 0, as where a model does not tell what it read.
+    bools: bool = False
 
     def __post_init__(self):
         for name in ("missing", "held"):
@@ -109,6 +112,7 @@ class CellForm:
 
 
 CATEGORY = CellForm("category", MISSING)
+ANY_NUMBER = CellForm(bools=True)
 
 
 @lru_cache(1024)
@@ -141,6 +145,9 @@ def read_words(
     plain, fits = plain_numbers(present, form)
     found = np.full(len(present), np.nan)
     found[fits] = pc.cast(plain.filter(pa.array(fits)), pa.float64())
+    for value, word in enumerate(("false", "true") if form.bools else ()):
+        is_word = _matches(without_mark(present), f"(?i){word}")
+        found[is_word], fits = value, fits | is_word
     infinite = _matches(without_mark(present), INFINITE)
     unread = np.zeros(len(words), dtype=bool)
     unread[~absent] = ~fits & ~infinite
@@ -275,7 +282,7 @@ def _as_numbers(values, form, column, codes, place_of, cast) -> list[float]:
     words = pa.array([v.strip() for v in values if isinstance(v, str)], pa.string())
     # A column of text that a person made a number: what is none counts as missing.
     lenient = form.kind == "category"
-    found, _, unread = read_words(words, CellForm() if lenient else form)
+    found, _, unread = read_words(words, ANY_NUMBER if lenient else form)
     if cast:
         plain, _, odd = read_words(words, CellForm())
         found, unread = np.where(unread, plain, found), unread & odd
@@ -394,9 +401,7 @@ def typed_value(word: str) -> str | int | float | bool:
     return float(text) if re.search("[.e]", text) else int(text)
 
 
-def check_held(
-    name: object, dtype: object, held: CellForm, form: CellForm | None
-) -> None:
+def check_held(name: object, dtype: Any, held: CellForm, form: CellForm | None) -> None:
     """Raise ValueError where typed cells are not what those of training rows held.
 
     They are of a ``dtype`` and ``held`` in a form, or as a kind: true and false are
@@ -414,6 +419,7 @@ def check_held(
     # Of a number with a format 5% is 0.05, and of a text 5.
     is_same = held.kind == form.kind and (held.unit == "%") == (form.unit == "%")
     is_same &= held.unit != DAYS or form.unit == DAYS
+    is_same |= form.bools and is_bool_dtype(dtype)
     if form.kind != "category" and not is_same:
         raise ValueError(
             f"Column {name!r} holds {dtype} values, but the training rows held {form}. "

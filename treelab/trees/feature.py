@@ -10,6 +10,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from treelab.trees.cells import (
+    ANY_NUMBER,
     CATEGORY,
     MISSING,
     CellForm,
@@ -225,9 +226,9 @@ def forms_of_model(model) -> dict[str, CellForm]:
 
 
 def _plain_form(seen: tuple[str, ...] | None) -> CellForm:
-    """Return the form of plain numbers, or of categories that training rows held."""
+    """Return the form of any numbers, or of categories that training rows held."""
     if seen is None:
-        return CellForm()
+        return ANY_NUMBER
     return replace(CATEGORY, missing=tuple(m for m in MISSING if m not in seen))
 
 

@@ -148,6 +148,8 @@ def exact_copy(name: str, array, dtype) -> np.ndarray:
     """Return a copy of the array in this type, or ValueError where it does not fit."""
     try:
         given = np.asarray(array)
+        if given.dtype == dtype:
+            return given.copy("K")
         with np.errstate(invalid="ignore"):
             copy = np.array(given, dtype=dtype)
     except (TypeError, OverflowError) as error:

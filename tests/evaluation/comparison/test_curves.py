@@ -59,3 +59,8 @@ def test_calibration_is_scikit_learns(n_values):
 def test_one_class_alone_has_no_curve():
     with pytest.raises(ValueError, match="rows of another one"):
         class_curves(np.ones(5, bool), np.linspace(0, 1, 5))
+
+
+def test_a_bin_in_which_no_row_weighs_anything_is_left_out():
+    found = calibration(np.array([True, False]), np.array([0.9, 0.1]), np.eye(2)[0])
+    assert found.to_numpy().tolist() == [[0.9, 1.0, 1.0]]

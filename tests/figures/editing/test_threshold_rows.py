@@ -35,7 +35,7 @@ def test_every_row_with_a_value_is_in_a_bar_and_on_one_side(scale):
     assert ticks[-1] <= rows["edges"][-1] + 1e-9 * scale
 
 
-@pytest.mark.parametrize("x", [[], [np.nan], [2.0, 2.0]])
+@pytest.mark.parametrize("x", [[], [np.nan], [2.0, 2.0], [1e16, 1e16]])
 def test_rows_that_nothing_parts_have_no_line(x):
     x = np.array(x)
     rows = threshold_rows(x, [("rows", np.ones(len(x), bool), "#111111")], {}, np.inf)

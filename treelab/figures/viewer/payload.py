@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.figures.style import class_colors
+from treelab.figures.style import class_colors, even_edges
 from treelab.trees.colors import OTHER, ValueScale, class_fractions
 from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature, as_table, feature_matrix
@@ -199,8 +199,7 @@ def category_bars(
 
 def shared_edges(x: np.ndarray, n_bars: int) -> np.ndarray:
     """Return edges of ``n_bars`` even bars that hold almost all of ``x``."""
-    low, high = _range(np.sort(x))
-    return np.linspace(low, high if high > low else low + 1, n_bars + 1)
+    return even_edges(*_range(np.sort(x)), n_bars)
 
 
 def bars_between(

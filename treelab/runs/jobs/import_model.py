@@ -10,12 +10,15 @@ import pandas as pd
 
 from treelab.data.columns import listed
 from treelab.data.problem import Problem
-from treelab.data.split import SPLITS, DataSplit
+from treelab.data.split import JOINED, SPLITS, DataSplit
+from treelab.data.values import cast_column
 from treelab.evaluation import metrics
+from treelab.evaluation.predictions import unknown_categories
 from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
+from treelab.trees.cells import noted_form, value_text
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.io import (
     MOST_BYTES,
@@ -137,15 +140,17 @@ def import_model(
     must be in the store, and of what the model predicts.
     """
     frame = store.table(problem.table_id)
-    model = _with_spaces(_as_run(model), frame)
+    model = _with_forms(_with_spaces(_as_run(model), frame), frame)
     frame = with_date_parts(frame, model.columns)
     problem = _matching_problem(model, problem, frame)
     split = problem.split(frame)
     if model.classes is not None:
-        _check_labels(model.classes, split, problem.target)
+        model = _with_labels(model, model.classes, split)
+        _check_labels(model.classes or (), split, problem.target)
     if not isinstance(model, PruningPath) and not np.any(model.n_rows):
         model = model.with_rows(*split.rows("train"))
-    notes = [NOTE, *_order_notes(model, split)]
+    unknown = unknown_categories(model, split.rows(JOINED).X)
+    notes = [NOTE, *unknown, *_order_notes(model, split)]
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, *notes))
     return save_as_run(store, Fitted(model, problem, split, tuple(notes)), title)
@@ -167,6 +172,57 @@ def _with_spaces(model: Model, frame: pd.DataFrame) -> Model:
     return replace(model, features=tuple(features))
 
 
+def _with_forms(model: Model, frame: pd.DataFrame) -> Model:
+    """Let columns of which a model does not know how they are written be as here.
+
+    Categories that are numbers are called as whole columns of such numbers are.
+    """
+    if isinstance(model, PruningPath):
+        return model
+    features = []
+    for feature in model.features:
+        form = noted_form(frame, feature.column)
+        if feature.form is None and form and form.kind in ("number", feature.kind):
+            if form.unit == "%" and feature.column in model.columns:
+                raise ValueError(
+                    f"Column {feature.column!r} holds numbers in %, and the model does "
+                    "not tell whether 5% was 5 or 0.05. Give the numbers themselves."
+                )
+            categories = feature.categories
+            levels = pd.Series(categories, dtype="str").str.strip()
+            if form.kind == "number":
+                read = pd.to_numeric(levels, errors="coerce")
+                levels = levels.where(read.isna(), read.map(value_text))
+            if levels.is_unique:
+                feature = replace(feature, form=form, categories=tuple(levels))
+        features.append(feature)
+    return replace(model, features=tuple(features))
+
+
+def _refuse_lost_cells(model: Model, frame: pd.DataFrame, name: str) -> None:
+    """Raise ValueError where cells of a table mean something to a model, not here."""
+    for feature in model.features:
+        column, form = feature.column, noted_form(frame, feature.column)
+        if column not in model.columns:
+            continue
+        marks = [m for m in feature.categories if form is not None and m in form.held]
+        if marks:
+            raise ValueError(
+                f"{marks[0]!r} in column {column!r} counts as missing in {name}, and "
+                "is a category of the model. Read the table so that it stays one, as "
+                f"by --keep-na {column!r} on the command line."
+            )
+        own = frame[column].dropna()
+        if feature.kind == "number":
+            lost = cast_column(own, "number").isna()
+            if lost.any():
+                raise ValueError(
+                    f"The model reads {column!r} as numbers, but {name} holds "
+                    f"{str(own[lost].iloc[0])!r} there. Give the numbers that the "
+                    "model was trained on, or leave such cells empty."
+                )
+
+
 def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Problem:
     """Return the problem with the model's own columns, read as the model reads them."""
     kinds = {feature.column: feature.kind for feature in model.features}
@@ -176,6 +232,7 @@ def _matching_problem(model: Model, problem: Problem, frame: pd.DataFrame) -> Pr
             f"The model reads {missing[0]!r}, which {problem.table_name} lacks; it has "
             f"{listed([str(name) for name in frame.columns])}."
         )
+    _refuse_lost_cells(model, frame, problem.table_name)
     if problem.target in model.columns:
         raise ValueError(f"The model reads the target {problem.target!r} itself.")
     if (model.classes is None) != (problem.task == "regression"):
@@ -237,6 +294,15 @@ def _order_notes(model: Model, split: DataSplit) -> list[str]:
         f"The classes may be in the wrong order: the model is right on {accuracy:.0%} "
         f"of the training rows, and in another order of the classes on {best:.0%}."
     ]
+
+
+def _with_labels(model: Model, classes: tuple, split: DataSplit) -> Model:
+    """Let classes that are true and false be called as the table has them."""
+    own = {str(label).lower(): label for label in pd.unique(split.rows(JOINED).y)}
+    words = [str(label).lower() for label in classes]
+    if isinstance(model, PruningPath) or {*words} != {"true", "false"}:
+        return model
+    return replace(model, classes=tuple(map(own.get, words, classes)))
 
 
 def _check_labels(classes: tuple, split: DataSplit, target: str) -> None:
