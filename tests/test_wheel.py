@@ -34,9 +34,15 @@ def installed(tmp_path_factory) -> Path:
     return folder
 
 
+def files_in(folder: Path, root: Path) -> set[Path]:
+    """All files of a folder but what Python compiled, from a root."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(root) for path in files if path.suffix != ".pyc"}
+
+
 @pytest.mark.slow
 def test_a_wheel_holds_the_library_and_the_dashboard(installed):
-    modules = {path.relative_to(ROOT) for path in (ROOT / "treelab").rglob("*.py")}
+    library = files_in(ROOT / "treelab", ROOT)
     app = {ROOT / "app.py", ROOT / ".streamlit" / "config.toml"}
     app |= {*(ROOT / "pages").rglob("*.py"), *(ROOT / "assets").rglob("*")}
     dashboard = {
@@ -44,12 +50,7 @@ def test_a_wheel_holds_the_library_and_the_dashboard(installed):
         for path in app
         if path.is_file()
     }
-    found = {
-        path.relative_to(installed)
-        for path in (installed / "treelab").rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
-    }
-    assert found == modules | dashboard
+    assert files_in(installed / "treelab", installed) == library | dashboard
     assert {path.name for path in installed.iterdir() if path.is_dir()} == {
         "bin",
         "treelab",
