@@ -196,17 +196,16 @@ def test_curves_come_back_in_order_and_a_reader_may_ask_for_what_is_new(
 ):
     run_id = running(store, problem)
     assert list(store.events(run_id)) == [
-        *("epoch", "train_loss", "valid_loss", "metric", "seconds", "stage")
+        *("epoch", "train_loss", "valid_loss", "seconds", "stage")
     ]
     assert store.add_events(
         run_id, [report(0.5, valid_loss=float("nan"), stage="soft")]
     )
-    assert store.add_events(run_id, [report(1), report(2, metric=0.9)])
+    assert store.add_events(run_id, [report(1), report(2)])
     events = store.events(run_id)
     assert events["epoch"].tolist() == [0.5, 1, 2]
     assert events["stage"].tolist() == ["soft", "training", "training"]
     assert np.isnan(events["valid_loss"][0])
-    assert events["metric"].isna().tolist() == [True, True, False]
     assert store.events(run_id, after=1)["epoch"].tolist() == [2]
     run = store.run(run_id)
     assert (run.epoch, run.max_epochs, run.progress) == (2, 10, 0.2)

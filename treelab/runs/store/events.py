@@ -11,10 +11,9 @@ from treelab.runs.store.database import fetch, writing
 from treelab.runs.store.states import RunStates
 from treelab.training.events import CROSS_VALIDATION, Progress
 
-EVENT_COLUMNS = ["epoch", "train_loss", "valid_loss", "metric", "seconds", "stage"]
+EVENT_COLUMNS = ["epoch", "train_loss", "valid_loss", "seconds", "stage"]
 _INSERT = (
-    f"INSERT INTO events (run_id, {', '.join(EVENT_COLUMNS)})"
-    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO events (run_id, {', '.join(EVENT_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -73,8 +72,7 @@ class RunEvents(RunStates):
         """Read points of a run's curves, in the order in which they came.
 
         Those of later epochs than ``after``, with columns epoch, train_loss,
-        valid_loss, metric (NaN where not measured), seconds since the training began,
-        stage.
+        valid_loss (NaN where not measured), seconds since the training began, stage.
         """
         return self._events(run_id, "stage <> ?", after)
 
