@@ -14,6 +14,7 @@ sync_api = pytest.importorskip("playwright.sync_api")
 
 ROOT = Path(__file__).parents[1]
 DASHBOARD = ["app.py", "pages", "assets", ".streamlit"]
+COMPILED = "__pycache__"
 SOURCES = ["treelab", *DASHBOARD, "setup.py", "pyproject.toml", "requirements.txt"]
 TABLE = "height,weight,kind\n" + "1,2,cat\n1,3,cat\n5,9,dog\n6,9,dog\n" * 20
 
@@ -24,7 +25,7 @@ def installed(tmp_path_factory) -> Path:
     source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("lib")
     for name in [*SOURCES, "README.md", "LICENSE"]:
         if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
+            ignored = shutil.ignore_patterns(COMPILED)
             shutil.copytree(ROOT / name, source / name, ignore=ignored)
         else:
             shutil.copy(ROOT / name, source)
@@ -35,9 +36,9 @@ def installed(tmp_path_factory) -> Path:
 
 
 def files_in(folder: Path, root: Path) -> set[Path]:
-    """All files of a folder but what Python compiled, from a root."""
+    """All files of a folder but what Python and numba compiled, from a root."""
     files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(root) for path in files if path.suffix != ".pyc"}
+    return {path.relative_to(root) for path in files if path.parent.name != COMPILED}
 
 
 @pytest.mark.slow
