@@ -80,7 +80,7 @@ def _press(page) -> dict:
     page.get_by_role("button", name=BUTTON).click()
     began = time.monotonic()
     found: dict[str, float] = {}
-    skeleton = page.locator("[data-testid=stSkeleton]")
+    skeleton = page.locator("[data-testid=stSkeletonElement]")
     tree = page.locator(".st-key-live [class*=st-key-tree-view] [role=treeitem]")
     page.locator("h1", has_text="Train and watch").wait_for()
     while len(found) < 6:
