@@ -201,9 +201,10 @@ def moving(camera: Camera, n_restarts: int) -> None:
     problem = make_problem(frame, table.target, units=table.units, **names)
     asked = {"cart": {}, "gradtree": {"n_restarts": n_restarts}}
     runs = [store.create(*own, problem) for own in asked.items()]
+    camera.page.goto(f"{camera.address}/train?run={runs[-1]}")
+    camera.settled()  # before they train, as a fast machine ends them soon
     for run in runs:
         Queue(store).submit(run)
-    camera.page.goto(f"{camera.address}/train?run={runs[-1]}")
     camera.watch("training", ".run:has-text('GradTree'):has-text('done')")
     for run in runs:
         store.delete(run)
