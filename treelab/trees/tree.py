@@ -131,10 +131,9 @@ class Arrays(Stored):
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]):
         """Rebuild the object that ``pack`` took apart; it may share its features."""
-        features = [
-            own if isinstance(own, Feature) else Feature(**own)
-            for own in settings["features"]
-        ]
+        features = settings["features"]
+        if not isinstance(features, tuple):  # as written, not those of another tree
+            features = tuple(Feature(**own) for own in features)
         return cls(**{**settings, "features": features}, **arrays)
 
 

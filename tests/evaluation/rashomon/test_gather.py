@@ -139,6 +139,8 @@ def test_features_that_all_trees_share_are_stored_once_and_others_with_their_tre
     assert [None if names is None else len(names) for names in own] == [3, None, 4]
     again = ScoredTrees.unpack(*ScoredTrees(trees, scores, 1).pack())
     assert [one.features for one in again.trees] == [FEATURES, FEATURES, more]
+    # One object, by which tables are read once for all of them.
+    assert again.trees[1].features is again.trees[0].features
 
 
 def test_likeness_is_the_fraction_of_rows_predicted_alike():
