@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -132,10 +133,11 @@ def _luminance(color: str) -> float:
 FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 
 
+@cache
 def template(mode: Mode = "light") -> go.layout.Template:
     """Return the plotly template of one mode: quiet axes, no box, room to breathe.
 
-    A new template; nothing is registered with plotly.
+    Nothing is registered with plotly; a figure copies it.
     """
     colors = palette(mode)
     axis = {
