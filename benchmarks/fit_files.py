@@ -1,6 +1,6 @@
 """How many of treelab's files and functions one ``fit`` of each learner enters.
 
-    python benchmarks/fit_files.py
+    python -m benchmarks.fit_files [LEARNER ...]    # and the files that these enter
 
 A reader who follows a fit from its first line opens these. Modules that are imported
 while it runs count only where one of their functions is called.
