@@ -86,13 +86,9 @@ def column_meaning(
 def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Describe each column of a table in one row.
 
-    Returns
-    -------
-    DataFrame
-        column; kind ("number" or "category"); missing_share in [0, 1]; n_unique
-        (missing not counted); example (the first value, as text); note ("", "all
-        missing", "constant", "looks like an id" or "looks like a row number"); meaning
-        and reason, as ``column_meaning`` has them.
+    That has its column; kind ("number" or "category"); missing_share in [0, 1];
+    n_unique (missing not counted); example (the first value, as text); note, see
+    ``column_note``; meaning and reason, as ``column_meaning`` has them.
     """
     described = []
     for position, name in enumerate(frame.columns):

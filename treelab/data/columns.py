@@ -40,12 +40,9 @@ def as_frame(
     an array must have as many columns and takes the names. ``kinds`` are what columns
     were when they were fitted: dates of a category stay dates, which it has as text.
 
-    Raises
-    ------
-    ValueError
-        If a column of ``feature_names`` is absent, if the number of columns differs,
-        if two columns have one name, or a cell holds a container or stands out from
-        its column of dates.
+    ValueError if a column of ``feature_names`` is absent, if the number of columns
+    differs, if two columns have one name, or a cell holds a container or stands out
+    from its column of dates.
     """
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):

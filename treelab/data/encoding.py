@@ -59,10 +59,8 @@ def join_rare(codes: np.ndarray, levels: tuple[str, ...], least: float) -> Coded
 def parse_least(text: str) -> float:
     """Read least rows as people write them: "10", or "1%" of the rows; 0 for "".
 
-    Raises
-    ------
-    ValueError
-        If it is neither a whole number of at least 2 nor a percentage between 0 and 50.
+    ValueError if it is neither a whole number of at least 2 nor a percentage between 0
+    and 50.
     """
     text = text.strip()
     try:
@@ -480,11 +478,8 @@ class TableEncoder:
         row does not know that row's target, nor those of its group. ``transform`` gives
         what prediction sees.
 
-        Raises
-        ------
-        ValueError
-            If a setting is unknown, there are no rows, the target does not fit, or a
-            number is infinite (the message names its column and row).
+        ValueError if a setting is unknown, there are no rows, the target does not fit,
+        or a number is infinite (the message names its column and row).
         """
         frame = as_frame(frame)
         y = self._check(frame, y)
@@ -556,10 +551,8 @@ class TableEncoder:
     def transform(self, frame: pd.DataFrame) -> np.ndarray:
         """Return rows of a table as numbers, (n_rows, F), float64, as prediction does.
 
-        Raises
-        ------
-        ValueError
-            If a column is absent, or a number column holds text or an infinite value.
+        ValueError if a column is absent, or a number column holds text or an infinite
+        value.
         """
         kinds = {feature.column: feature.kind for feature in self.features_}
         frame = as_frame(frame, self.columns_, kinds)
@@ -686,10 +679,7 @@ def first_component(y):
 def to_float32(encoded: np.ndarray) -> np.ndarray:
     """Return encoded numbers as the float32 that learners train on.
 
-    Raises
-    ------
-    ValueError
-        If a number is too large for float32 (only under ``numbers="none"``).
+    ValueError if a number is too large for float32 (only under ``numbers="none"``).
     """
     with np.errstate(over="ignore"):
         single = np.asarray(encoded).astype(np.float32)

@@ -29,14 +29,11 @@ FEW_TEST_ROWS = 30
 class Problem:
     """What to predict from what, and how the rows are split.
 
-    Raises
-    ------
-    ValueError
-        If the task is unknown, the target, truth, weight or exposure is among the
-        columns, there is no column, or a data split would have no rows; if values are
-        to be rare below fewer than 2 rows or above half of them; if classes, a
-        surrogate or clusters are to have an exposure, or clusters a weight; if anything
-        but a plain regression is to have several targets.
+    ValueError if the task is unknown, the target, truth, weight or exposure is among
+    the columns, there is no column, or a data split would have no rows; if values are
+    to be rare below fewer than 2 rows or above half of them; if classes, a surrogate or
+    clusters are to have an exposure, or clusters a weight; if anything but a plain
+    regression is to have several targets.
     """
 
     # Id in the run store, and the name that people know.

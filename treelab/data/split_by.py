@@ -30,23 +30,16 @@ def assign_by(
 ) -> np.ndarray:
     """Assign each row to training (0), validation (1) or test (2) by a column's values.
 
-    Parameters
-    ----------
-    way : {"group", "time", "given"}
-        "group": rows of one value stay together, values are drawn at random; a
-        missing value is a group of its own. "time": the latest rows are test rows,
-        those before them validation; rows of one time stay together, and those
-        without one train. "given": the word "test", "valid" (or "val", "validation",
-        "dev") or "train" marks a row, and one without a word trains; without
-        validation rows some are drawn from these.
-    valid_share, test_share : float
-        Of all rows; reached as nearly as whole groups and times allow.
+    By "group" rows of one value stay together, values are drawn at random; a missing
+    value is a group of its own. By "time" the latest rows are test rows, those before
+    them validation; rows of one time stay together, and those without one train. As is
+    "given", the word "test", "valid" (or "val", "validation", "dev") or "train" marks a
+    row, and one without a word trains; without validation rows some are drawn from
+    these. The shares are of all rows, reached as nearly as whole groups and times
+    allow.
 
-    Raises
-    ------
-    ValueError
-        If one of the three would have no row, or a word is none of these; says what
-        the column lacks.
+    ValueError if one of the three would have no row, or a word is none of these; says
+    what the column lacks.
     """
     rng = np.random.default_rng(seed)
     if way == "given":

@@ -109,12 +109,8 @@ FORMATS = {
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a table to a file, by its ending.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    ValueError
-        If the ending is none of ``FORMATS``, or the table is too large for it.
+    OSError if it cannot be written. ValueError if the ending is none of ``FORMATS``, or
+    the table is too large for it.
     """
     wanted = FORMATS.get(path.suffix.lower().removeprefix("."))
     if wanted is None:

@@ -338,11 +338,8 @@ def read_cells(
     ``known`` are columns of another table that this one is read as: a line that names
     some of them is the header.
 
-    Raises
-    ------
-    TableError
-        If there is no row, one column only, a row with more or fewer fields than the
-        others, or a quotation mark that is never closed.
+    TableError if there is no row, one column only, a row with more or fewer fields than
+    the others, or a quotation mark that is never closed.
     """
     notes = []
     if named := re.match(rb"sep=([!-~\t])\r?\n", text):  # Excel's own first line

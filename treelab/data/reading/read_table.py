@@ -51,10 +51,7 @@ from treelab.trees.words import counted, left_out, listed
 class ReadOptions:
     """What a person may say of a file; what is left out, or None, is found out.
 
-    Raises
-    ------
-    TableError
-        If the delimiter is no character.
+    TableError if the delimiter is no character.
     """
 
     # One character between fields, else found among comma, semicolon, tab, vertical bar
@@ -139,28 +136,16 @@ def read_table(
     encoding, decimal commas, missing values and dates are found out; the notes list
     what was decided.
 
-    Parameters
-    ----------
-    source : path, or bytes
-        The file or its content.
-    name : str, default=""
-        What messages call the file; the path's own name where there is one.
-    as_in : mapping of str to CellForm, or None
-        How the columns of another table are written, see ``forms_of`` and
-        ``forms_of_model``: these columns are read so, whatever else this table holds,
-        and all rows stay. None finds out how each column is written.
-    **options
-        What a person says of the file, see ``ReadOptions``.
+    Messages call a file by its path's own name, or the one that is given. ``as_in`` is
+    how the columns of another table are written, see ``forms_of`` and
+    ``forms_of_model``: these columns are read so, whatever else this table holds, and
+    all rows stay. None finds out how each column is written. The options are what a
+    person says of the file, see ``ReadOptions``.
 
-    Raises
-    ------
-    ChoiceError
-        If the file holds several tables, and ``sheet`` names none of them.
-    TableError
-        If it is no file, too large, or no table, or a cell is not written as in the
-        other table: the message names what is wrong, where, and what to do.
-    FileNotFoundError
-        If there is no such file.
+    ChoiceError if the file holds several tables, and ``sheet`` names none of them.
+    TableError if it is no file, too large, or no table, or a cell is not written as in
+    the other table: the message names what is wrong, where, and what to do.
+    FileNotFoundError if there is no such file.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         content, name = bytes(source), name or "The file"

@@ -8,17 +8,11 @@ class TableError(ValueError):
 
 
 class ChoiceError(TableError):
-    """A file holds several tables, and one has to be chosen.
-
-    Attributes
-    ----------
-    choices : list of str
-        Their names, one of which ``read_table`` takes as ``sheet``.
-    """
+    """A file holds several tables, and one has to be chosen as ``sheet``."""
 
     def __init__(self, sentence: str, choices: Sequence[str]):
         super().__init__(sentence)
-        self.choices = list(choices)
+        self.choices = list(choices)  # their names
 
 
 def pick_table(name: str, names: Sequence[str], sheet: str | None, what: str) -> str:

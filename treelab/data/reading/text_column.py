@@ -104,23 +104,13 @@ def read_column(
 ) -> ColumnReading:
     """Read a column of text.
 
-    Parameters
-    ----------
-    cells : Array of str, (n_rows,)
-        Without spaces around them.
-    place_of : callable
-        Where in the file a row (from 0) stands, such as "line 7", for messages.
-    delimiter : str
-        Of the file: commas inside its fields mean decimals where it is no comma.
-    decimal : {",", "."} or None, default=None
-        The decimal sign; None finds it out.
-    as_text : bool, default=False
-        Whether a person, or the file, says that it holds categories.
-    as_in : CellForm or None, default=None
-        How the column was written at training, and so is read, a cell that is written
-        in another way being refused; None finds it out.
-    is_later : bool, default=False
-        Whether the table is one to predict, in which training decided all kinds.
+    Cells (n_rows,) have no spaces around them. In messages ``place_of`` tells where in
+    the file a row (from 0) stands, such as "line 7". Where the file's delimiter is no
+    comma, commas inside its fields mean decimals, unless ``decimal`` is the sign. With
+    ``as_text`` a person, or the file, says that these are categories. ``as_in`` is how
+    the column was written at training, and so is read, a cell that is written in
+    another way being refused; None finds it out. ``is_later``: the table is one to
+    predict, in which training decided all kinds.
     """
     coded = cells.dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()

@@ -64,13 +64,9 @@ class RunStore(RunEvents, StoredTables):
     and returns True. StoreError if the folder cannot be made or written to, or an
     address is given for it. ValueError if a newer treelab wrote it.
 
-    Parameters
-    ----------
-    home : path-like, optional
-        The folder; made when it is not there, for its owner alone. Default: see
-        ``default_home``.
-    server : Server, optional
-        The database, in place of the one that ``TREELAB_STORE`` names, if any.
+    The folder, by default that of ``default_home``, is made when it is not there, for
+    its owner alone. A server is the database in place of the one that ``TREELAB_STORE``
+    names, if any.
     """
 
     user = ""  # whose new runs are; "" where nobody signs in

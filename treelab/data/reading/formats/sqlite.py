@@ -34,13 +34,9 @@ def read_sqlite(
     ``sheet`` is the table or view, None takes the only one; ``query``, one SELECT
     statement, goes before it.
 
-    Raises
-    ------
-    ChoiceError
-        If there are several tables, and none was chosen.
-    TableError
-        If the database is damaged, or the query is none, fails, takes more than 20
-        seconds, or gives too many cells.
+    ChoiceError if there are several tables, and none was chosen. TableError if the
+    database is damaged, or the query is none, fails, takes more than 20 seconds, or
+    gives too many cells.
     """
     began = time.monotonic()
     if _is_cut_off(content):
