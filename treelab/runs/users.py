@@ -85,7 +85,7 @@ def log_action(store: RunStore, user: str, deed: str, subject: str, name: str) -
 def audit_log(store: RunStore) -> list[dict]:
     """Return the audit log, newest first: at, user, deed, subject, name."""
     query = 'SELECT at, "user", deed, subject, name FROM audit ORDER BY number DESC'
-    return [dict(row) for row in fetch(store.database, query)]
+    return fetch(store.database, query)
 
 
 READ_ONLY = frozenset(

@@ -80,7 +80,7 @@ def test_missing_steps_run_once_and_in_order(old, monkeypatch):
     assert version(old) == n_steps + 2
     assert [run.title for run in store.runs()] == ["mine"]
     with reading(old) as db:
-        assert db.execute("SELECT note FROM runs").fetchone()[0] == "the run mine"
+        assert db.execute("SELECT note FROM runs").fetchone()["note"] == "the run mine"
 
 
 def test_a_step_that_fails_changes_nothing(old, monkeypatch):

@@ -51,7 +51,7 @@ def test_on_a_full_disk_runs_are_still_listed_and_none_is_lost(
 ):
     run_id = store.create("cart", {}, problem)
     with database.reading(store.home / "treelab.sqlite") as db:
-        pages = db.execute("PRAGMA page_count").fetchone()[0]
+        pages = db.execute("PRAGMA page_count").fetchone()["page_count"]
     connecting(f"PRAGMA max_page_count={pages}")
 
     def fill():

@@ -110,9 +110,9 @@ def _listed(path: Path) -> tuple[list, list]:
     """Return the rows of tables and runs that a whole database lists."""
     try:
         with reading_file(path) as db:
-            found = [row[0] for row in db.execute("PRAGMA integrity_check(1)")]
-            if found != ["ok"]:
-                raise ValueError(f"its database is damaged: {found[0]}")
+            found = db.execute("PRAGMA integrity_check(1)").fetchone()
+            if found["integrity_check"] != "ok":
+                raise ValueError(f"its database is damaged: {found['integrity_check']}")
             for name in ("events", "workers", "apps"):
                 db.execute(f"SELECT count(*) FROM {name}")
             tables = db.execute("SELECT id, name FROM tables").fetchall()
@@ -202,7 +202,7 @@ def _ids(database: Path) -> set[str]:
     """Return the ids of all tables and runs that a database lists."""
     with reading_file(database) as db:
         rows = db.execute("SELECT id FROM runs UNION SELECT id FROM tables")
-        return {row[0] for row in rows}
+        return {row["id"] for row in rows}
 
 
 def _id_of(name: str) -> str:
@@ -316,8 +316,8 @@ def _settle(home: Path) -> int:
         prepare(path)
         with reading_file(path) as db:
             db.execute("PRAGMA journal_mode=WAL")
-            found = [str(row[0]) for row in db.execute("SELECT id FROM runs")]
-            table_ids = [str(row[0]) for row in db.execute("SELECT id FROM tables")]
+            found = [str(row["id"]) for row in db.execute("SELECT id FROM runs")]
+            table_ids = [str(row["id"]) for row in db.execute("SELECT id FROM tables")]
         # Ids become paths, which a later deletion follows.
         names = [f"runs/{run_id}/model" for run_id in found]
         names += [f"tables/{table_id}.parquet" for table_id in table_ids]
@@ -331,14 +331,14 @@ def _settle(home: Path) -> int:
                 "SELECT id FROM runs WHERE state = 'running'"
                 " OR (state = 'queued' AND NOT submitted)"
             ).fetchall()
-            for (run_id,) in rows:
-                has_model = (home / "runs" / str(run_id) / "model").is_dir()
+            for row in rows:
+                has_model = (home / "runs" / str(row["id"]) / "model").is_dir()
                 db.execute(
                     "UPDATE runs SET state = 'interrupted', error = ?, has_model = ?,"
                     " finished = coalesce(heartbeat, ?) WHERE id = ?",
-                    (ENDED, has_model, time.time(), run_id),
+                    (ENDED, has_model, time.time(), row["id"]),
                 )
-            run_ids = [str(row[0]) for row in db.execute("SELECT id FROM runs")]
+            run_ids = [str(row["id"]) for row in db.execute("SELECT id FROM runs")]
         for run_id in run_ids:  # one that waits has no files yet, but a folder
             make_private_folder(home / "runs" / run_id)
     except StoreError as error:

@@ -355,7 +355,8 @@ def check_database(database: Path | Server) -> Iterator[Diagnosis]:
             return
         with reading(database) as db:
             if not isinstance(database, Server):  # a server looks after its own files
-                errors = [row[0] for row in db.execute("PRAGMA integrity_check(5)")]
+                checked = db.execute("PRAGMA integrity_check(5)").fetchall()
+                errors = [row["integrity_check"] for row in checked]
             version = read_version(db)
     except StoreError as error:
         yield Diagnosis("database", f"{error}")

@@ -172,9 +172,8 @@ def why_emptied(path: Path) -> str:
     """Return that a SQLite file without tables lies beside runs; "" where none does."""
     if path.exists():
         with reading_file(path) as db:
-            n_tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if n_tables:
-            return ""
+            if db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                return ""
     what = "is empty" if path.exists() else "is gone"
     beside = remains(path.parent)
     return f"{path} {what}, but its folder holds {beside}." if beside else ""
@@ -211,12 +210,13 @@ def _is_ready(db: Database, name: Path | Server) -> bool:
 
 def read_version(db: Database) -> int:
     """Return the version of a database's schema; 0 before it has tables."""
+    version = "PRAGMA user_version"
     if isinstance(db, ServerConnection):
-        (name,) = db.execute("SELECT to_regclass('treelab_schema')::text").fetchall()[0]
-        if name is None:
+        version = "SELECT version AS user_version FROM treelab_schema"
+        is_there = "SELECT 1 WHERE to_regclass('treelab_schema') IS NOT NULL"
+        if not db.execute(is_there).fetchall():
             return 0
-        return db.execute("SELECT version FROM treelab_schema").fetchall()[0][0]
-    return db.execute("PRAGMA user_version").fetchone()[0]
+    return db.execute(version).fetchall()[0]["user_version"]
 
 
 def reading(database: Path | Server) -> AbstractContextManager[Database]:
@@ -237,13 +237,18 @@ def reading_file(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         with closing(db):
-            db.row_factory = sqlite3.Row
+            db.row_factory = _as_dict
             db.execute("PRAGMA synchronous=NORMAL")
             yield db
     except sqlite3.DatabaseError as error:
         if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
             raise  # a mistake of ours
         raise StoreError(_explanation(error, path)) from error
+
+
+def _as_dict(cursor: sqlite3.Cursor, row: tuple) -> dict:
+    """Return a row's values by name, as the server's rows are."""
+    return dict(zip((column[0] for column in cursor.description), row))
 
 
 @contextmanager

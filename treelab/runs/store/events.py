@@ -95,7 +95,7 @@ class RunEvents(RunStates):
         )
         if not rows:  # what a page that waits for points reads each second
             return _NO_EVENTS.copy()
-        return _typed([tuple(row) for row in rows])
+        return _typed(rows)
 
 
 def _has_curve(report: Progress) -> bool:
@@ -103,7 +103,7 @@ def _has_curve(report: Progress) -> bool:
     return report.stage == CROSS_VALIDATION and math.isfinite(report.valid_loss)
 
 
-def _typed(rows: list[tuple]) -> pd.DataFrame:
+def _typed(rows: list[dict]) -> pd.DataFrame:
     """Lay rows out as a table: numbers, and the stage."""
     frame = pd.DataFrame(rows, columns=EVENT_COLUMNS)
     for name in EVENT_COLUMNS[:-1]:  # a damaged row costs its point and no page

@@ -1,11 +1,10 @@
 """The run store's database on a PostgreSQL server, by SQLAlchemy's pool and psycopg.
 
 What the store asks is written once, in SQL that SQLite and PostgreSQL both know, with
-``?`` for values. Here it becomes what the server's driver reads, and rows what
-``sqlite3.Row`` is: a tuple whose values also have names.
+``?`` for values. Here it becomes what the server's driver reads.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -88,32 +87,6 @@ def _engine(url: str) -> "Engine":
         ) from error
 
 
-class Row(tuple):
-    """One row: a tuple whose values also have names, as ``sqlite3.Row``."""
-
-    names: list[str]
-
-    def __getitem__(self, key):
-        """Return a value by its name or place."""
-        return super().__getitem__(self.names.index(key) if key in self.names else key)
-
-    def keys(self) -> list[str]:
-        """List the names."""
-        return self.names
-
-
-def _rows_of(cursor: "Cursor") -> Callable[[Sequence], Row]:
-    """Return what makes rows of what a statement found."""
-    names = [column.name for column in cursor.description or ()]
-
-    def make(values: Sequence) -> Row:
-        row = Row(values)
-        row.names = names
-        return row
-
-    return make
-
-
 class ServerConnection:
     """A connection that is asked as ``sqlite3.Connection`` is."""
 
@@ -121,8 +94,10 @@ class ServerConnection:
         self._connection = connection
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> "Cursor[Any]":
-        """Run one statement with its values."""
-        cursor = self._connection.cursor(row_factory=_rows_of)
+        """Run one statement with its values; rows are dicts."""
+        from psycopg.rows import dict_row
+
+        cursor = self._connection.cursor(row_factory=dict_row)
         return cursor.execute(_for_driver(statement), [*map(_plain, values)])
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:

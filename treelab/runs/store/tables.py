@@ -98,7 +98,7 @@ class StoredTables:
             "SELECT id, name, n_rows, n_columns, created FROM tables"
             " ORDER BY created DESC, rowid DESC"
         )
-        return [TableInfo(*row) for row in fetch(self.database, query)]
+        return [TableInfo(**row) for row in fetch(self.database, query)]
 
     def relist_table(self, table_id: str) -> None:
         """List a table again whose file is there, and whose row was lost.

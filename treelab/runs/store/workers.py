@@ -98,9 +98,15 @@ class WorkerRegistry:
             " FROM workers ORDER BY slot",
         )
         return [
-            WorkerInfo(slot.removesuffix(self._ending), ProcessId.parse(process), *rest)
-            for slot, process, *rest in rows
-            if slot.endswith(self._ending)
+            WorkerInfo(
+                **row
+                | {
+                    "slot": row["slot"].removesuffix(self._ending),
+                    "process": ProcessId.parse(row["process"]),
+                }
+            )
+            for row in rows
+            if row["slot"].endswith(self._ending)
         ]
 
     def register(self, slot: str, process: ProcessId, failures: int = 0) -> None:
@@ -142,15 +148,15 @@ class WorkerRegistry:
             db.execute(
                 "INSERT INTO apps VALUES (?) ON CONFLICT DO NOTHING", (str(process),)
             )
-            for (text,) in db.execute("SELECT process FROM apps").fetchall():
-                other = ProcessId.parse(text)
+            for row in db.execute("SELECT process FROM apps").fetchall():
+                other = ProcessId.parse(row["process"])
                 if other.is_local and not other.is_alive():
-                    db.execute("DELETE FROM apps WHERE process = ?", (text,))
+                    db.execute("DELETE FROM apps WHERE process = ?", (row["process"],))
 
     def has_living_app(self) -> bool:
         """Whether a registered app of this machine is alive."""
         rows = fetch(self._database, "SELECT process FROM apps")
-        apps = [ProcessId.parse(text) for (text,) in rows]
+        apps = [ProcessId.parse(row["process"]) for row in rows]
         return any(app.is_local and app.is_alive() for app in apps)
 
 
