@@ -157,7 +157,7 @@ def _print_scores(run: Run) -> None:
 
 
 LOOK_SECONDS = 0.3
-SENT_AGAIN_SECONDS = 5.0  # after its worker died, a run is sent to another by then
+AGAIN_SECONDS = 5.0  # after its worker died, a run is queued again by then
 
 
 class Trainer:
@@ -223,10 +223,10 @@ class Trainer:
 
 
 def _has_ended(run: Run) -> bool:
-    """Whether a run has ended, and is not about to be sent to another worker."""
+    """Whether a run has ended, and is not about to be taken by another worker."""
     lost = run.state == "interrupted" and run.error == TRAINER_ENDED
     ago = time.time() - (run.finished or 0.0)  # it was then last heard of
-    return run.is_finished and not (lost and ago < SILENT_SECONDS + SENT_AGAIN_SECONDS)
+    return run.is_finished and not (lost and ago < SILENT_SECONDS + AGAIN_SECONDS)
 
 
 def _progress(runs: list[Run]) -> Progress:

@@ -12,6 +12,8 @@ from treelab.runs.jobs.derived import save_pruned
 from treelab.runs.jobs.fit import fit_learner
 from treelab.runs.jobs.memory import needed_bytes
 from treelab.runs.jobs.run_one import error_sentence, run_one
+from treelab.runs.store.states import TRAINER_ENDED
+from treelab.runs.store.workers import ProcessId
 from treelab.trees.text import to_text
 
 ENDED = "The program that trained it ended."
@@ -282,3 +284,24 @@ def test_a_refused_training_names_its_classes(store, problem, monkeypatch):
 def test_the_defaults_fit_into_little_memory_on_a_small_table(problem, learner):
     settings = LEARNERS[learner].defaults("binary")
     assert needed_bytes(learner, settings, problem, 1000) < 0.5e9
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_who_was_taken_for_dead_leaves_the_run_to_others(store, problem, is_taken):
+    """Its machine stood still, say, and the run was taken up elsewhere."""
+    run_id = store.create("slow", {"epochs": 5}, problem)
+    other = ProcessId("elsewhere", 1, 1.0)
+
+    def take(report):
+        if report.epoch == 2:
+            assert store.finish(run_id, "interrupted", error=TRAINER_ENDED)
+            if is_taken:
+                assert store.resume(run_id)
+                assert store.start(run_id, other)
+
+    state = run_one(run_id, store.home, callbacks=[take])
+    run = store.run(run_id)
+    assert state == "interrupted"
+    assert run.state == ("running" if is_taken else "interrupted")
+    assert not (store.folder(run_id) / "model").exists()
+    assert store.events(run_id)["epoch"].max() <= 2

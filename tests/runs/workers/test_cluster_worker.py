@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests.runs.conftest import problem_in
-from treelab.runs.jobs.run_one import run_one
+from treelab.runs.store import states
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
-from treelab.runs.store.states import TRAINER_ENDED
+from treelab.runs.store.states import GIVEN_UP, TRAINER_ENDED
 from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers.cluster import MARK, misfits
 
@@ -39,11 +39,10 @@ class Client:
         return dict.fromkeys(self.addresses, ())
 
     def submit(self, function, *arguments, workers, **_):
-        future = SimpleNamespace(status="pending", cancelled=False)
+        future = SimpleNamespace(status="pending", cancelled=False, at=workers)
         future.done = lambda: future.status != "pending"
-        future.begin = lambda: function(*arguments)
         future.exception = lambda timeout: OSError("No space is left.")
-        future.of, future.at = arguments[0], workers
+        future.result = lambda timeout: function(*arguments)
         self.sent.append(future)
         return future
 
@@ -77,36 +76,64 @@ def waiting(store) -> str:
     return run_id
 
 
-def test_what_is_sent_is_the_run_s_id_and_where_the_store_is(worker, store, client):
+def begun(store) -> str:
+    """The next run, taken by a worker of the cluster."""
+    return store.claim_next(ProcessId.here())
+
+
+def test_each_worker_takes_a_run_and_then_another(worker, store, client):
     first, second = waiting(store), waiting(store)
     worker._step()
     worker._step()
     (sent,) = client.sent  # the one worker has no room for the second
-    assert (sent.of, sent.at) == (first, [ONE])
-    assert sent.begin() == "done"
+    assert sent.at == [ONE]
     sent.status = "finished"
     worker._step()
-    assert [each.of for each in client.sent] == [first, second]
-    assert store.run(first).has_model
+    assert [store.run(run_id).state for run_id in (first, second)] == ["done", "queued"]
+    client.sent[1].status = "finished"
+    worker._step()
+    assert store.run(second).has_model
+    worker._step()
+    assert len(client.sent) == 2
 
 
-def test_a_run_whose_workers_end_is_sent_again_then_waits(worker, store, client):
+@pytest.fixture
+def silent(monkeypatch):
+    """Who is gone counts as dead at once."""
+    monkeypatch.setattr(states, "GONE_SECONDS", -1.0)
+
+
+def test_a_run_whose_workers_end_is_taken_again_then_waits(
+    worker, store, client, silent
+):
     run_id = waiting(store)
     for attempt in (1, 2, 3):
+        client.addresses = [ONE]
         worker._step()
         assert len(client.sent) == attempt
-        store.start(run_id, ProcessId.here())
+        assert begun(store) == run_id
         worker._step()
-        store.finish(run_id, "interrupted", error=TRAINER_ENDED)
+        assert store.run(run_id).state == "running"
+        client.addresses = []
         worker._step()
         assert (store.run(run_id).state == "queued") == (attempt < 3)
+    assert store.run(run_id).error == GIVEN_UP
     assert store.run(run_id).can_resume
 
 
-def test_a_run_that_was_to_stop_is_not_sent_again(worker, store, client):
+def test_a_run_whose_process_fell_silent_is_taken_again(worker, store, client):
     run_id = waiting(store)
     worker._step()
-    store.start(run_id, ProcessId.here())
+    begun(store)
+    store.finish(run_id, "interrupted", error=TRAINER_ENDED)
+    worker._step()
+    assert store.run(run_id).state == "queued"
+
+
+def test_a_run_that_was_to_stop_is_not_taken_again(worker, store, client):
+    run_id = waiting(store)
+    worker._step()
+    begun(store)
     store.request_stop(run_id)
     store.finish(run_id, "interrupted", error=TRAINER_ENDED)
     worker._step()
@@ -114,32 +141,29 @@ def test_a_run_that_was_to_stop_is_not_sent_again(worker, store, client):
     assert len(client.sent) == 1
 
 
-def test_a_run_whose_worker_went_before_it_began_goes_to_another(worker, store, client):
-    run_id = waiting(store)
+def test_a_task_whose_worker_went_before_it_began_goes_to_another(
+    worker, store, client
+):
+    waiting(store)
     worker._step()
     client.addresses = [TWO]
     worker._step()
     assert client.sent[0].cancelled
-    assert [(each.of, each.at) for each in client.sent[1:]] == [(run_id, [TWO])]
+    assert [each.at for each in client.sent[1:]] == [[TWO]]
 
 
-def test_a_run_that_cannot_begin_there_fails_with_a_sentence(worker, store, client):
+def test_a_worker_that_breaks_off_is_named_and_the_run_goes_to_another(
+    worker, store, client, silent
+):
     run_id = waiting(store)
     worker._step()
+    begun(store)  # and its end could not be written
     client.sent[0].status = "error"
+    client.addresses = [ONE, TWO]
+    worker._known = {ONE, TWO}
     worker._step()
-    run = store.run(run_id)
-    assert (run.state, run.error) == ("failed", "No space is left.")
-
-
-def test_an_end_that_could_not_be_written_is_not_waited_for(worker, store, client):
-    run_id = waiting(store)
-    worker._step()
-    store.start(run_id, ProcessId.here())
-    client.sent[0].status = "error"
-    worker._step()
-    worker._step()
-    assert [each.of for each in client.sent] == [run_id, run_id]
+    assert "No space is left." in worker._misfits[ONE]
+    assert store.run(run_id).state == "queued"
 
 
 def test_a_worker_with_another_folder_or_no_database_trains_nothing(store, client):
@@ -175,10 +199,3 @@ def test_workers_that_differ_are_named_with_what_differs(answer, words):
 
 def test_logs_show_no_password():
     assert "secret" not in repr(Server("postgresql://ann:secret@host/name"))
-
-
-def test_a_run_is_taken_once_however_often_it_is_sent(store):
-    run_id = waiting(store)
-    assert run_one(run_id, store.home, store.database) == "done"
-    assert run_one(run_id, store.home, store.database) == "done"
-    assert store.run(run_id).attempts == 1

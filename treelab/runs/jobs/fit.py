@@ -164,6 +164,10 @@ class Interrupted(Exception):
     """Training was aborted, because its process has to end."""
 
 
+class Lost(Interrupted):
+    """Training was aborted, because others took its process for dead."""
+
+
 class Paused(Interrupted):
     """Training was aborted, because somebody paused it."""
 
@@ -190,6 +194,7 @@ class EventRecorder:
         should_abort: Callable[[], bool] = lambda: False,
         callbacks: Sequence[Callback] = (),
     ):
+        self.attempt = 1  # at the run, see ``Run``
         self.checkpointer: Checkpointer | None = None
         self.stop_requested = False
         self._store = store
@@ -231,8 +236,12 @@ class EventRecorder:
             self._next_write = time.monotonic() + WRITE_SECONDS
 
     def write(self) -> None:
-        """Write the pending reports; raises ``Paused`` where a pause was asked for."""
+        """Write the pending reports; raises ``Paused`` where a pause was asked for.
+
+        Raises ``Lost`` where the run has ended without this training.
+        """
         if not self.flush() and not self.stop_requested:
+            self.check_is_ours()
             if self._store.is_pause_requested(self._run_id):
                 self._abort(Paused())
             else:
@@ -241,7 +250,14 @@ class EventRecorder:
     def flush(self) -> bool:
         """Write the pending reports, as training has ended; whether it was to go on."""
         reports, self._pending = _lowest_and_last(self._pending), []
-        return not reports or self._store.add_events(self._run_id, reports)
+        if not reports:
+            return True
+        return self._store.add_events(self._run_id, reports, self.attempt)
+
+    def check_is_ours(self) -> None:
+        """Raise ``Lost`` where the run has ended, or others took it up again."""
+        if not self._store.is_in_training(self._run_id, self.attempt):
+            raise Lost
 
     def _abort(self, error: Interrupted) -> None:
         """End the training, after a checkpoint where one can be made."""

@@ -16,6 +16,7 @@ from treelab.runs.jobs.fit import (
     EventRecorder,
     Fitted,
     Interrupted,
+    Lost,
     Paused,
     fit_learner,
 )
@@ -27,7 +28,6 @@ from treelab.runs.store.database import StoreError
 from treelab.runs.store.files import make_private_folder, open_private
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.server import Server
 from treelab.runs.store.workers import ProcessId, heartbeat
 from treelab.training.events import Callback
 
@@ -38,21 +38,36 @@ PROGRAM_ENDED = "The program that trained it ended."
 def run_one(
     run_id: str,
     home: str | os.PathLike | None = None,
-    server: Server | None = None,
     *,
     callbacks: Sequence[Callback] = (),
 ) -> str:
     """Train one queued run in this process.
 
-    This is all that a worker is asked to do, on whatever machine; everything else
-    passes through the run store. Callbacks get the training's reports, beside the event
-    recorder. Returns the state in which the run ended; its state as it is, unchanged,
-    when it was not queued any more.
+    Callbacks get the training's reports, beside the event recorder. Returns the state
+    in which the run ended; its state as it is, unchanged, when it was not queued any
+    more.
     """
-    store = RunStore(home, server)
+    store = RunStore(home)
     owner = ProcessId.here()
     if not store.start(run_id, owner):
         return store.run(run_id).state
+    return _train_alive(store, run_id, owner, callbacks)
+
+
+def run_next(store: RunStore) -> bool:
+    """Train the queue's next run in this process; False where none waits."""
+    owner = ProcessId.here()
+    run_id = store.claim_next(owner)
+    if run_id is None:
+        return False
+    _train_alive(store, run_id, owner)
+    return True
+
+
+def _train_alive(
+    store: RunStore, run_id: str, owner: ProcessId, callbacks: Sequence[Callback] = ()
+) -> str:
+    """Train a run, and record meanwhile that this process is alive."""
 
     def record() -> None:
         with suppress(StoreError):  # a server that is restarted: the next one comes
@@ -77,16 +92,19 @@ def train(
     "cuda:1" for example; by default the learner chooses. Callbacks get the training's
     reports, beside the event recorder. ``should_abort`` returns True once the process
     has to end: the run becomes "interrupted". As one that was paused, it goes on from
-    its last checkpoint when it is resumed.
+    its last checkpoint when it is resumed. A process that was taken for dead leaves the
+    run as it is: others may have it by now.
     """
     recorder = EventRecorder(store, run_id, should_abort, callbacks)
     try:
         run = store.run(run_id)
+        recorder.attempt = run.attempts
         if auto_device is not None and run.device in ("auto", "cuda"):
             run = replace(run, device=auto_device)
         check_memory(store, run)
         fitted, seconds = _fit(store, run, recorder)
         recorder.flush()
+        recorder.check_is_ours()
         metrics, summary = save_fitted(store, run, fitted, seconds)
         state = "stopped" if recorder.stop_requested else "done"
         if state == "done" and recorder.checkpointer is not None:
@@ -94,6 +112,8 @@ def train(
         else:
             drop_checkpoints(store, run_id)
         store.finish(run_id, state, metrics=metrics, summary=summary)
+    except Lost:
+        return "interrupted"
     except Interrupted as ending:
         recorder.flush()
         state, error = "interrupted", PROCESS_ENDED

@@ -20,12 +20,15 @@ _INSERT = (
 class RunEvents(RunStates):
     """The part of the run store that holds the points of runs' loss curves."""
 
-    def add_events(self, run_id: str, reports: Sequence[Progress]) -> bool:
+    def add_events(
+        self, run_id: str, reports: Sequence[Progress], attempt: int | None = None
+    ) -> bool:
         """Add points to a run's curves and move its progress.
 
         Reports of a preparation move the progress; one with a loss is a point of the
         curve that is shown until the training's own is whole. Returns whether to go on:
-        False once a stop was requested or the run has ended.
+        False once a stop was requested or the run has ended, or is in another attempt
+        than the one that reports.
         """
         rows = [
             _row(run_id, vars(report))
@@ -34,8 +37,9 @@ class RunEvents(RunStates):
         ]
         with writing(self.database) as db:
             run = db.execute(
-                "SELECT stop_requested FROM runs WHERE id = ? AND state = 'running'",
-                (run_id,),
+                "SELECT stop_requested FROM runs WHERE id = ? AND state = 'running'"
+                " AND attempts = coalesce(?, attempts)",
+                (run_id, attempt),
             ).fetchone()
             if run is None:
                 return False

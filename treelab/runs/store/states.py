@@ -3,6 +3,7 @@
 import json
 import shutil
 import time
+from collections.abc import Collection
 from operator import methodcaller
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from treelab.runs.store.workers import ProcessId
 SILENT_SECONDS = 60  # without a heartbeat, then a process elsewhere counts as dead
 TRAINER_ENDED = "The process that trained it ended in the middle of the run."
 MAKER_ENDED = "The process that made it ended before the training began."
+GIVEN_UP = f"{TRAINER_ENDED} It was not taken up again."
+GONE_SECONDS = 5.0  # without a heartbeat, then one that is said to be gone is so
 QUICK_PRIORITY, NORMAL_PRIORITY, REPEAT_PRIORITY = 0, 1, 2  # lower is taken first
 
 
@@ -146,21 +149,24 @@ class RunStates:
             (time.time(), str(owner)),
         )
 
-    def interrupt_dead_runs(self) -> list[str]:
+    def interrupt_dead_runs(self, gone: Collection[ProcessId] = ()) -> list[str]:
         """End the runs of ``dead_runs`` as "interrupted"; return their ids."""
         return [
             run_id
-            for run_id, left in self.dead_runs().items()
+            for run_id, left in self.dead_runs(gone).items()
             if self._interrupt(run_id, *left)
         ]
 
-    def dead_runs(self) -> dict[str, tuple[str, float | None]]:
+    def dead_runs(
+        self, gone: Collection[ProcessId] = ()
+    ) -> dict[str, tuple[str, float | None]]:
         """Return the runs whose process died: their state, and the last heartbeat.
 
         That is the process that trains a run, or the one that made it and ended before
         it submitted it. A process of this machine is dead when the system does not know
         it, however long a laptop slept; one elsewhere that trains when it has had no
-        heartbeat for ``SILENT_SECONDS``.
+        heartbeat for ``SILENT_SECONDS``, and for ``GONE_SECONDS`` where somebody who
+        knows says that it is ``gone``.
         """
         rows = fetch(
             self.database,
@@ -170,14 +176,32 @@ class RunStates:
         dead = {}
         for row in rows:
             owner = ProcessId.parse(row["owner"])
-            if owner.is_local:
+            if owner.is_local and owner not in gone:
                 is_dead = not owner.is_alive()
             else:  # one that is queued waits for a cluster, as long as that takes
                 silent = time.time() - (row["heartbeat"] or 0.0)
-                is_dead = row["state"] == "running" and silent > SILENT_SECONDS
+                most = GONE_SECONDS if owner in gone else SILENT_SECONDS
+                is_dead = row["state"] == "running" and silent > most
             if is_dead:
                 dead[row["id"]] = row["state"], row["heartbeat"]
         return dead
+
+    def lost_runs(self, owners: Collection[ProcessId]) -> list[str]:
+        """List the runs that were interrupted as their process, an owner, had died.
+
+        Those that were given up are left out.
+        """
+        query = "SELECT id, owner FROM runs WHERE state = 'interrupted' AND error = ?"
+        rows = fetch(self.database, query, (TRAINER_ENDED,))
+        return [row["id"] for row in rows if ProcessId.parse(row["owner"]) in owners]
+
+    def give_up(self, run_id: str) -> None:
+        """Note that nobody takes up again a run whose process died."""
+        change(
+            self.database,
+            "UPDATE runs SET error = ? WHERE id = ? AND state = 'interrupted'",
+            (GIVEN_UP, run_id),
+        )
 
     def _interrupt(self, run_id: str, state: str, heartbeat: float | None) -> bool:
         """End a run whose process died; False if it is in another state by now.
@@ -233,6 +257,11 @@ class RunStates:
                 " WHERE id = ? AND state = 'running' AND stop_requested = 0",
                 (run_id,),
             )
+
+    def is_in_training(self, run_id: str, attempt: int) -> bool:
+        """Whether a run is in its so many-th training, not ended and begun anew."""
+        query = "SELECT 1 FROM runs WHERE id = ? AND state = 'running' AND attempts = ?"
+        return bool(fetch(self.database, query, (run_id, attempt)))
 
     def is_pause_requested(self, run_id: str) -> bool:
         """Whether the stop that was asked for is a pause."""

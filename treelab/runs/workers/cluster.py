@@ -1,7 +1,7 @@
 """The Dask cluster on which runs are trained, where ``TREELAB_CLUSTER`` names one.
 
-A worker there is sent a run's id and the store's address; all else passes through the
-store, which all machines see.
+A worker there is told where the store is, and takes the runs that wait from it as any
+worker does; all else passes through the store, which all machines see.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import platform
 import secrets
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -147,17 +148,27 @@ def _why_unseen(home: str, server: Server, mark: str) -> str:
     return ""
 
 
-def help_search(run_id: str, home: str, server: Server) -> None:
-    """Try trials of a sweep on a worker of the cluster, while they are wanted there.
+def work_once(home: str, server: Server, no_help: frozenset[str]) -> set[str]:
+    """Train the queue's next run on a worker of the cluster.
 
-    The run is in training, in the store of a folder and a server.
+    Where none waits, try trials of the sweeps in training, while they are wanted there.
+    Returns the sweeps at which help broke; ``no_help`` are those of before.
     """
+    from treelab.runs.jobs.run_one import run_next
     from treelab.runs.jobs.sweep import SEARCH, help_sweep  # loads Optuna
 
     store = RunStore(home, server)
-    while run_id in store.in_stage(SEARCH) and not store.has_waiting():
-        if not help_sweep(store, run_id):
-            return
+    broken: set[str] = set()
+    if run_next(store):
+        return broken
+    for run_id in set(store.in_stage(SEARCH)) - no_help:
+        try:
+            while help_sweep(store, run_id):
+                pass
+        except Exception:  # the sweep goes on without
+            traceback.print_exc()
+            broken.add(run_id)
+    return broken
 
 
 @contextmanager

@@ -1,8 +1,7 @@
 """The worker of this machine that has a Dask cluster train the runs that wait.
 
-It sends the ids of runs to the cluster's workers. They open the store, call ``run_one``
-and write what comes of it themselves; stop, pause, heartbeats and dead runs are what
-they are anywhere.
+It sees to it that the cluster's workers take runs from the store, see ``work_once``,
+and train them; stop, pause, heartbeats and dead runs are what they are anywhere.
 """
 
 from __future__ import annotations
@@ -12,24 +11,23 @@ import time
 from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from functools import partial
+from typing import Any
 
 from distributed import Client, Future, fire_and_forget
 from distributed.client import ClosedClientError
 
-from treelab.runs.jobs.run_one import error_sentence, run_one
+from treelab.runs.jobs.run_one import error_sentence
 from treelab.runs.jobs.sweep import SEARCH
 from treelab.runs.store.database import StoreError
-from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.runs.store.states import TRAINER_ENDED
+from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers.cluster import (
     SLOT,
     check_cluster,
     cluster_address,
     connect,
-    help_search,
     misfits,
+    work_once,
     worker_addresses,
 )
 from treelab.runs.workers.worker import Worker, log_line
@@ -61,12 +59,11 @@ class ClusterWorker(Worker):
             )
         super().__init__(store, SLOT, end_when_unused=end_when_unused)
         self._client: Client | None = None
-        # By run: the task, and the address of the worker that is to train it.
-        self._sent: dict[str, tuple[Future, str]] = {}
-        self._helping: dict[str, tuple[Future, str]] = {}  # by worker: of which sweep
+        self._tasks: dict[str, Future] = {}  # by the worker's address
         self._lost: Counter[str] = Counter()  # workers, by run
-        self._workers: list[str] = []  # those that can train
-        self._known: set[str] = set()  # all of them
+        self._known: set[str] = set()  # addresses of the cluster's workers
+        self._fit: dict[str, ProcessId] = {}  # by address, those that can train
+        self._owners: set[ProcessId] = set()  # these, and those that were
         self._misfits: dict[str, str] = {}
         self._next_look = self._next_check = self._next_connect = 0.0
 
@@ -75,16 +72,17 @@ class ClusterWorker(Worker):
         self._ensure_connected()
 
     def _step(self) -> bool:
-        """See how the runs on the cluster are, begin what there is room for."""
+        """See how the cluster is, and have its workers do what there is to do."""
         try:
             if self._ensure_connected():
-                self._follow_runs()
-                self._send_runs()
+                self._end_tasks()
+                self._queue_lost_runs()
+                self._begin_tasks()
         except StoreError as error:  # a full disk, perhaps: tried again
             print(f"The run store cannot be used: {error}", file=sys.stderr)
         except NO_ANSWER as error:  # seen by the next step
             print(f"The Dask scheduler did not answer: {error!r}", file=sys.stderr)
-        if self._sent:
+        if self._tasks:
             self._last_needed = time.monotonic()
         return False  # wait a moment
 
@@ -115,10 +113,17 @@ class ClusterWorker(Worker):
             self._misfits = misfits(client, self._store) if found else {}
             self._known = set(found)
             self._next_check = time.monotonic() + LOOK_AGAIN_SECONDS
-        self._workers = [each for each in found if each not in self._misfits]
+            fit = [each for each in found if each not in self._misfits]
+            asked: Any = {}
+            if fit:  # else all would be asked
+                asked = client.run(ProcessId.here, workers=fit, on_error="return")
+            self._fit = {
+                k: own for k, own in asked.items() if isinstance(own, ProcessId)
+            }
+            self._owners |= {*self._fit.values()}
         cluster = f"Dask cluster at {self._address}"
-        if self._workers:
-            words = f"{cluster}, {counted(len(self._workers), 'worker')}"
+        if self._fit:
+            words = f"{cluster}, {counted(len(self._fit), 'worker')}"
             if self._misfits:
                 words += f" ({len(self._misfits)} cannot train: {self._why()})"
             self._say(words)
@@ -141,82 +146,57 @@ class ClusterWorker(Worker):
     def _say(self, words: str, *, is_away: bool = False) -> None:
         """Have pages show how the cluster is."""
         self._device_name = words
-        self._state = "away" if is_away else "busy" if self._sent else "idle"
+        self._state = "away" if is_away else "busy" if self._tasks else "idle"
 
-    def _follow_runs(self) -> None:
-        """Forget runs that have ended; send those whose worker died once more."""
-        for run_id, (future, address) in list(self._sent.items()):
-            try:
-                run = self._store.run(run_id)
-            except LookupError:  # deleted
-                self._forget(run_id)
-                continue
-            if run.state == "running":
-                if future.status == "error":  # its end could not be written
-                    self._store.finish(run_id, "interrupted", error=TRAINER_ENDED)
-                continue
-            if run.state == "queued" and future.status == "error":
-                self._fail(run_id, future.exception(timeout=ANSWER_SECONDS))
-            elif run.state == "interrupted" and run.error == TRAINER_ENDED:
-                self._train_again(run)
-            elif run.state == "queued" and not future.done() and address in self._known:
-                continue  # it is on its way
-            self._forget(run_id)
-
-    def _forget(self, run_id: str) -> None:
-        """Leave a run whose task is over, or waits for a worker that is gone."""
-        future, address = self._sent.pop(run_id)
-        if self._client is not None and address not in self._known:
-            self._client.cancel([future], force=True)  # it waits in vain
-
-    def _fail(self, run_id: str, error: BaseException | None) -> None:
-        """End a run that could not even begin."""
-        if self._store.start(run_id, self._me):
-            sentence = str(error)
-            if isinstance(error, Exception):
-                sentence = error_sentence(error)
-            self._store.finish(run_id, "failed", error=sentence)
-            log_line(run_id, f"could not begin: {sentence}")
-
-    def _train_again(self, run: Run) -> None:
-        """Queue a run again, which goes on from its last checkpoint; or leave it."""
-        self._lost[run.id] += 1
-        log_line(run.id, "its worker ended in the middle of it")
-        wanted = not run.stop_requested and self._lost[run.id] <= MOST_LOST
-        if wanted and self._store.resume(run.id):
-            self._store.submit(run.id)
-
-    def _send_runs(self) -> None:
-        """Send a run to each worker without a task, then sweeps to help."""
+    def _end_tasks(self) -> None:
+        """Leave tasks that are over, and those that wait for a worker that is gone."""
         assert self._client is not None
-        if not self._workers or self._has_to_end():
+        for address, future in list(self._tasks.items()):
+            if not future.done():
+                if address in self._known:
+                    continue
+                self._client.cancel([future], force=True)  # it waits in vain
+            elif future.status == "error":
+                error = future.exception(timeout=ANSWER_SECONDS)
+                words = error_sentence(error) if isinstance(error, Exception) else error
+                self._misfits[address] = f"it breaks off: {words}"
+                self._next_check = time.monotonic() + LOOK_AGAIN_SECONDS
+                self._fit.pop(address, None)
+            elif future.status == "finished":
+                self._no_help |= future.result(timeout=ANSWER_SECONDS)
+            del self._tasks[address]
+
+    def _queue_lost_runs(self) -> None:
+        """Queue runs again whose worker is gone; they go on from their checkpoint."""
+        self._store.interrupt_dead_runs(self._owners - {*self._fit.values()})
+        for run_id in self._store.lost_runs(self._owners):
+            self._lost[run_id] += 1
+            log_line(run_id, "its worker ended in the middle of it")
+            wanted = not self._store.run(run_id).stop_requested
+            if not (wanted and self._lost[run_id] <= MOST_LOST):
+                self._store.give_up(run_id)
+            elif self._store.resume(run_id):
+                self._store.submit(run_id)
+
+    def _begin_tasks(self) -> None:
+        """Have each worker without a task take a run, or help a sweep."""
+        assert self._client is not None
+        if not self._fit or self._has_to_end():
             return
-        for address, (future, run_id) in list(self._helping.items()):
-            if future.done():
-                del self._helping[address]
-                if future.status == "error":  # the sweep goes on without
-                    self._no_help.add(run_id)
-        waiting = [each for each in self._store.queued() if each not in self._sent]
-        sweeps = [
-            each for each in self._store.in_stage(SEARCH) if each not in self._no_help
-        ]
-        if not waiting and not sweeps:
+        n_wanted = len(self._store.queued())
+        if not n_wanted and {*self._store.in_stage(SEARCH)} - self._no_help:
+            n_wanted = len(self._fit)
+        if not n_wanted:
             return
         at_work: dict = self._client.processing()
-        taken = {address for _, address in self._sent.values()} | set(self._helping)
-        free = [w for w in self._workers if w not in taken and not at_work.get(w)]
-        where = (str(self._store.home), self._store.database)
-        submit = partial(self._client.submit, pure=False, retries=0)
-        for address, run_id in zip(free, waiting):
-            # Another app's may have sent it as well: it is taken once.
-            future = submit(run_one, run_id, *where, workers=[address])
+        free = [w for w in self._fit if w not in self._tasks and not at_work.get(w)]
+        where = (str(self._store.home), self._store.database, frozenset(self._no_help))
+        for address in free[:n_wanted]:
+            future = self._client.submit(
+                work_once, *where, workers=[address], pure=False, retries=0
+            )
             fire_and_forget(future)  # when this process ends, the run goes on
-            self._sent[run_id] = (future, address)
-            log_line(run_id, f"goes to the cluster's worker {address}")
-        for place, address in enumerate(free[len(waiting) :] if sweeps else []):
-            run_id = sweeps[place % len(sweeps)]
-            future = submit(help_search, run_id, *where, workers=[address])
-            self._helping[address] = (future, run_id)
+            self._tasks[address] = future
 
     def _close(self, seconds: float = ANSWER_SECONDS) -> None:
         """Leave the cluster."""
@@ -227,8 +207,8 @@ class ClusterWorker(Worker):
 
     def _disconnect(self) -> None:
         """Leave a scheduler that is gone; it has forgotten what waited there."""
-        for tasks in (self._sent, self._helping, self._known):
-            tasks.clear()
+        for known in (self._tasks, self._fit, self._owners, self._known):
+            known.clear()
         self._close(1)
         self._say(
             f"The Dask scheduler at {self._address} went away; runs that its workers "
