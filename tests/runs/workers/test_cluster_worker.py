@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.runs.conftest import problem_in
+from treelab.runs.jobs import sweep
 from treelab.runs.store import states
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
@@ -164,6 +165,29 @@ def test_a_worker_that_breaks_off_is_named_and_the_run_goes_to_another(
     worker._step()
     assert "No space is left." in worker._misfits[ONE]
     assert store.run(run_id).state == "queued"
+
+
+def test_who_helps_a_sweep_tries_one_trial_and_looks_for_runs_again(
+    worker, store, client, monkeypatch
+):
+    tried = []
+    monkeypatch.setattr(sweep, "help_sweep", lambda _, run_id: not tried.append(run_id))
+    monkeypatch.setattr(RunStore, "in_stage", lambda *_: ["sweep-a"])
+    worker._step()
+    client.sent[0].status = "finished"
+    worker._step()
+    assert tried == ["sweep-a"]
+
+
+def test_a_sweep_at_which_help_broke_is_helped_no_more(
+    worker, store, client, monkeypatch
+):
+    monkeypatch.setattr(sweep, "help_sweep", lambda *_: 1 / 0)
+    monkeypatch.setattr(RunStore, "in_stage", lambda *_: ["sweep-a"])
+    worker._step()
+    client.sent[0].status = "finished"
+    worker._step()
+    assert len(client.sent) == 1
 
 
 def test_a_worker_with_another_folder_or_no_database_trains_nothing(store, client):

@@ -151,8 +151,8 @@ def _why_unseen(home: str, server: Server, mark: str) -> str:
 def work_once(home: str, server: Server, no_help: frozenset[str]) -> set[str]:
     """Train the queue's next run on a worker of the cluster.
 
-    Where none waits, try trials of the sweeps in training, while they are wanted there.
-    Returns the sweeps at which help broke; ``no_help`` are those of before.
+    Where none waits, try one trial of a sweep in training. Returns the sweeps at which
+    help broke; ``no_help`` are those of before.
     """
     from treelab.runs.jobs.run_one import run_next
     from treelab.runs.jobs.sweep import SEARCH, help_sweep  # loads Optuna
@@ -163,8 +163,8 @@ def work_once(home: str, server: Server, no_help: frozenset[str]) -> set[str]:
         return broken
     for run_id in set(store.in_stage(SEARCH)) - no_help:
         try:
-            while help_sweep(store, run_id):
-                pass
+            if help_sweep(store, run_id):
+                break
         except Exception:  # the sweep goes on without
             traceback.print_exc()
             broken.add(run_id)

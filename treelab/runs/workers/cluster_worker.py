@@ -111,16 +111,19 @@ class ClusterWorker(Worker):
         now = time.monotonic()
         if set(found) != self._known or (self._misfits and now > self._next_check):
             self._misfits = misfits(client, self._store) if found else {}
-            self._known = set(found)
-            self._next_check = time.monotonic() + LOOK_AGAIN_SECONDS
             fit = [each for each in found if each not in self._misfits]
             asked: Any = {}
             if fit:  # else all would be asked
                 asked = client.run(ProcessId.here, workers=fit, on_error="return")
-            self._fit = {
-                k: own for k, own in asked.items() if isinstance(own, ProcessId)
-            }
+            self._fit = {}
+            for address, answer in asked.items():
+                if isinstance(answer, ProcessId):
+                    self._fit[address] = answer
+                else:
+                    self._misfits[address] = f"it does not answer: {answer!r}"
             self._owners |= {*self._fit.values()}
+            self._known = set(found)
+            self._next_check = time.monotonic() + LOOK_AGAIN_SECONDS
         cluster = f"Dask cluster at {self._address}"
         if self._fit:
             words = f"{cluster}, {counted(len(self._fit), 'worker')}"
@@ -152,9 +155,11 @@ class ClusterWorker(Worker):
         """Leave tasks that are over, and those that wait for a worker that is gone."""
         assert self._client is not None
         for address, future in list(self._tasks.items()):
-            if not future.done():
-                if address in self._known:
-                    continue
+            is_over = future.done()
+            if not is_over and address in self._known:
+                continue
+            del self._tasks[address]
+            if not is_over:
                 self._client.cancel([future], force=True)  # it waits in vain
             elif future.status == "error":
                 error = future.exception(timeout=ANSWER_SECONDS)
@@ -164,7 +169,6 @@ class ClusterWorker(Worker):
                 self._fit.pop(address, None)
             elif future.status == "finished":
                 self._no_help |= future.result(timeout=ANSWER_SECONDS)
-            del self._tasks[address]
 
     def _queue_lost_runs(self) -> None:
         """Queue runs again whose worker is gone; they go on from their checkpoint."""
