@@ -192,3 +192,10 @@ def test_a_class_that_is_never_predicted_has_no_precision():
     found = class_scores(np.array([[3, 0], [2, 0]]))
     assert np.isnan(found["precision"][1])
     assert found["recall"][1] == 0
+
+
+def test_labels_that_are_text_here_and_numbers_there_are_refused():
+    with pytest.raises(ValueError, match="truth is 1, and predicted is '1'"):
+        scores("binary", np.array([1, 0], object), np.array(["1", "0"], object))
+    with pytest.raises(ValueError, match="A label is missing"):
+        scores("binary", np.array(["a", None], object), np.array(["a", "b"], object))

@@ -56,6 +56,17 @@ def by_row(values, n_rows: int, what: str, *, may_lack: bool = False) -> np.ndar
     return values
 
 
+def check_labels_alike(truth: np.ndarray, *predictions: np.ndarray) -> None:
+    """Raise ValueError where labels (n_rows,) are text here and numbers there."""
+    first, *others = (each[:1].tolist()[0] for each in (truth, *predictions))
+    if len({isinstance(label, str) for label in (first, *others)}) > 1:
+        predicted = " and ".join(map(repr, others))
+        raise ValueError(
+            f"Of the first row the truth is {first!r}, and predicted is {predicted}. "
+            "Write labels alike."
+        )
+
+
 def headline(task: str, loss: Loss | None = None) -> str:
     """Name the one score by which models of a task, trained for a loss, compare.
 
@@ -99,12 +110,7 @@ def scores(
     median.
     """
     # Here: pages know scores by name long before one is measured.
-    from sklearn.metrics import (
-        accuracy_score,
-        mean_absolute_error,
-        r2_score,
-        root_mean_squared_error,
-    )
+    from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
     y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
     if y_pred.ndim == 2:
@@ -129,13 +135,15 @@ def scores(
         found["rmse"] = unit * root_mean_squared_error(y_true, y_pred, **own)
         found["mae"] = unit * mean_absolute_error(y_true, y_pred, **own)
     else:
-        found["accuracy"] = accuracy_score(y_true, y_pred, **own)
-        labels, codes = np.unique(np.append(y_true, y_pred), return_inverse=True)
+        check_labels_alike(y_true, y_pred)
+        codes, labels = pd.factorize(np.append(y_true, y_pred))  # no sorting of text
+        if (codes < 0).any():
+            raise ValueError("A label is missing; leave such rows out of the score.")
         truth, predicted = codes.reshape(2, -1)
         confusion = confusion_matrix(truth, predicted, len(labels), sample_weight)
-        occurs = confusion.sum(axis=1) > 0
-        recall = np.diag(confusion)[occurs] / confusion.sum(axis=1)[occurs]
-        found["balanced_accuracy"] = np.mean(recall)
+        hits, rows = confusion.diagonal(), confusion.sum(axis=1)
+        found["accuracy"] = hits.sum() / rows.sum()
+        found["balanced_accuracy"] = np.mean(hits[rows > 0] / rows[rows > 0])
         found["macro_f1"] = float(macro_f1(confusion))
         if proba is not None:
             if classes is None:

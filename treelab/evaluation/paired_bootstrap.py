@@ -9,6 +9,7 @@ from treelab.evaluation.metrics import (
     LOWER_IS_BETTER,
     TITLES,
     by_row,
+    check_labels_alike,
     differ,
     macro_f1_of_counts,
 )
@@ -109,12 +110,8 @@ def paired_bootstrap(
     )
     if n_rows < 2:
         raise ValueError(f"A comparison needs at least 2 rows, got {n_rows}.")
-    of_first = [each[:1].tolist()[0] for each in (y_true, first, second)]
-    if task != "regression" and len({isinstance(v, str) for v in of_first}) > 1:
-        raise ValueError(
-            f"Of the first row the truth is {of_first[0]!r}, and the models predict "
-            f"{of_first[1]!r} and {of_first[2]!r}. Write labels alike."
-        )
+    if task != "regression":
+        check_labels_alike(y_true, first, second)
     if weight is not None:
         weight = by_row(weight, n_rows, "Weights")
     pairs = _resampled(task, loss, y_true, first, second, weight)

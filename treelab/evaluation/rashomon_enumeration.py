@@ -52,11 +52,13 @@ class RefittedScorer:
             shuffled = random.permutation(n_rows)
             order = shuffled[np.argsort(y[shuffled], kind="stable")]
             own[order] = np.arange(n_rows) % min(N_FOLDS, n_rows)
-        self._parts = random.permutation(n_rows) % min(N_PARTS, n_rows)
+        # Of each part its rows, (N_PARTS, n_rows), to add up over them.
+        part = random.permutation(n_rows) % min(N_PARTS, n_rows)
+        self._parts = np.equal.outer(np.unique(part), part).astype(float)
         # What leaves average, (n_rows, C): weighted indicators, or the values.
-        self._values = y[:, None]
+        self._values, self._one_hot = y[:, None], np.eye(len(weights))
         if task != "regression":
-            self._values = np.eye(len(weights))[y] * np.asarray(weights, dtype=float)
+            self._values = self._one_hot[y] * np.asarray(weights, dtype=float)
 
     def score(self, tree: Tree, leaf: np.ndarray) -> tuple[float, float]:
         """Return macro F1, R² or the cost saved of a tree, and its standard error.
@@ -95,26 +97,18 @@ class RefittedScorer:
 
     def _sums(self, predicted: np.ndarray) -> np.ndarray:
         """Sum up what the score needs in each part, (N_PARTS, 2, C)."""
-        y, n_sums = self.y, 1
-
-        def counts(amount=None, codes=0) -> np.ndarray:
-            n_parts = int(self._parts.max()) + 1
-            place = self._parts * n_sums + codes
-            flat = np.bincount(place, amount, n_parts * n_sums)
-            return flat.reshape(n_parts, n_sums)
-
+        y = self.y
         if self.costs is not None:
             each = self.costs[y]
             alone = each[:, each.sum(0).argmin()]
-            both = counts(each[np.arange(len(y)), predicted]), counts(alone)
+            both = each[np.arange(len(y)), predicted], alone
         elif self.task == "regression":
-            both = counts((y - predicted) ** 2), counts((y - y.mean()) ** 2)
+            both = (y - predicted) ** 2, (y - y.mean()) ** 2
         else:
-            n_sums = self._values.shape[1]
-            right = (predicted == y).astype(float)
-            occurrences = counts(codes=y) + counts(codes=predicted)
-            both = counts(right, y), occurrences
-        return np.stack(both, axis=1)
+            truth, guess = self._one_hot[y], self._one_hot[predicted]
+            both = truth * guess, truth + guess
+        sums = [self._parts @ own.reshape(len(y), -1) for own in both]
+        return np.stack(sums, axis=1)
 
 
 # Rows that many trees are fitted to and scored on, and when two trees are the same.
@@ -258,8 +252,9 @@ class TrainingRows:
 
 # What a leaf's rows add to a tree's training score, classes or values.
 #
-# ``columns`` (n_rows, C) are summed up over the rows of each leaf; what rows sum up to
-# (C,) makes sums (S,), which are added up over leaves and scored.
+# ``columns`` (n_rows, 1 + C), of which the first counts rows, are summed up over the
+# rows of each leaf; what rows sum up to makes sums (S,), which are added up over leaves
+# and scored.
 
 
 class ClassSums:
@@ -270,23 +265,20 @@ class ClassSums:
 
     def __init__(self, codes: np.ndarray, weights: np.ndarray):
         self._weights = np.asarray(weights, dtype=float)
-        self.columns = np.eye(len(weights), dtype=np.float32)[codes]
-        self._rows = self.columns.sum(axis=0, dtype=np.float64)
-
-    def n_rows(self, total: np.ndarray) -> np.ndarray:
-        """Return the rows of leaves, int (m,), from what they sum up to (m, C)."""
-        return total.sum(axis=-1).astype(np.int64)
+        one_hot = np.eye(len(weights), dtype=np.float32)
+        self.columns = np.insert(one_hot, 0, 1, axis=1)[codes]
+        self._rows = self.columns[:, 1:].sum(axis=0, dtype=np.float64)
 
     def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the class of leaves (m,), and rows right and predicted (m, S)."""
-        label = (total * self._weights).argmax(axis=1)
+        n_rows, of_class = np.split(total, [1], axis=1)
+        label = (of_class * self._weights).argmax(axis=1)
         is_class = np.eye(len(self._weights))[label]
-        n_rows = total.sum(axis=1, keepdims=True)
-        return label, np.hstack([total * is_class, n_rows * is_class])
+        return label, np.hstack([of_class * is_class, n_rows * is_class])
 
     def perfect(self, total: np.ndarray) -> np.ndarray:
         """Return the sums (S,) of rows that are predicted without error."""
-        return np.concatenate([total, total]).astype(float)
+        return np.tile(total[1:], 2).astype(float)
 
     def score(self, sums: np.ndarray) -> np.ndarray:
         """Return macro F1 (...) of trees from their sums (..., S)."""
@@ -301,10 +293,6 @@ class ValueSums:
         centred = values - values.mean()  # keeps the squares small and exact
         self.columns = np.column_stack([np.ones(len(values)), centred, centred**2])
         self._variation = float((centred**2).sum()) or 1.0
-
-    def n_rows(self, total: np.ndarray) -> np.ndarray:
-        """Return the rows of leaves, int (m,)."""
-        return total[..., 0].round().astype(np.int64)
 
     def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return -1 for each leaf, and its squared error."""
@@ -419,9 +407,8 @@ class _Found:
     """Pairs of groups that score well, and the score below which none is needed."""
 
     def __init__(self, tolerance: float, most: int):
-        self.floor = -np.inf
         self._tolerance, self._most = tolerance, most
-        self._best, self._above = -np.inf, -np.inf
+        self.floor = self._best = self._above = -np.inf
         self.pairs = np.empty((0, 3), dtype=np.int64)  # root, left and right group
         self.score, self._count = np.empty(0), np.empty(0)
 
@@ -435,30 +422,23 @@ class _Found:
         too_many = order[np.cumsum(self._count[order]) > self._most][:1]
         self._above = self.score[too_many].max(initial=self._above)
         self.floor = max(self._best - self._tolerance, self._above)
-        # Those that tie with the first one too many are needed no more, but for it.
+        # Those that tie with the first one too many are needed no more.
         keep = self.score > self._above + ROUNDING
         keep &= self.score >= self.floor - ROUNDING
-        keep[too_many] = True
-        self._keep(keep)
+        self.pairs, self.score = self.pairs[keep], self.score[keep]
+        self._count = self._count[keep]
 
     def end(self) -> float:
-        """Leave out what is not complete; return from which score on all are there."""
-        keep = self.score > self._above + ROUNDING
-        if not len(keep):
+        """Return from which score on all trees are there; ValueError without any."""
+        if self._best == -np.inf:
             raise ValueError("No split parts the rows as asked, so there is no tree.")
-        if not keep.any():
+        if not len(self.score):
             raise ValueError(
                 f"More than {self._most:,} trees score {self._best:.4g}, which is "
                 "best; ask for fewer thresholds a column, or a smaller depth."
             )
-        self._keep(keep)
         lowest = np.nextafter(self._best - self._tolerance, -np.inf)
         return float(max(lowest, self._above))
-
-    def _keep(self, keep: np.ndarray) -> None:
-        """Leave out the other pairs."""
-        self.pairs, self.score = self.pairs[keep], self.score[keep]
-        self._count = self._count[keep]
 
 
 class _Search:
@@ -520,8 +500,8 @@ class _Search:
         """Return the splits that part some rows, no two alike, and the sums of both."""
         total = self._total(inside)
         left = self._is_left @ (self._leaves.columns * inside[:, None])
-        n_left, n = self._leaves.n_rows(left), self._leaves.n_rows(total)
-        fits = (n_left >= self._least) & (n - n_left >= self._least)
+        n_left = left[:, 0]
+        fits = (n_left >= self._least) & (total[0] - n_left >= self._least)
         # Splits of one feature with as many rows on the left have the same ones there.
         at = np.flatnonzero(fits)
         alike = np.column_stack([self._splits.feature[at], n_left[at]])

@@ -134,20 +134,8 @@ def headline_scores(
     ``y`` (n_rows,) are labels, or values in the target's unit. The loss is what the
     trees were trained for; None: squared error, or classes.
     """
-    if task == "regression":
-        each = (
-            metrics.scores(task, y, tree.predict(X), sample_weight=weight, loss=loss)
-            for tree in trees
-        )
-        return [found[metrics.headline(task, loss)] for found in each]
-    # Labels become codes once, not for every tree: sorting text takes longest.
-    truth, known = pd.factorize(pd.Series(np.asarray(y)))
-    code = {label: number for number, label in enumerate(known.tolist())}
-    found = []
-    for tree in trees:
-        classes = tree.classes or ()
-        of_class = np.array([code.setdefault(each, len(code)) for each in classes])
-        predicted = of_class[tree.predicted_class[tree.apply(X)]]
-        confusion = metrics.confusion_matrix(truth, predicted, len(code), weight)
-        found.append(float(metrics.macro_f1(confusion)))
-    return found
+    each = (
+        metrics.scores(task, y, tree.predict(X), sample_weight=weight, loss=loss)
+        for tree in trees
+    )
+    return [found[metrics.headline(task, loss)] for found in each]
