@@ -11,8 +11,8 @@ from treelab.data.columns import column_kind
 from treelab.evaluation.paired_bootstrap import resampled_sums
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import moment_text
-from treelab.trees.leaf_codes import RowsAt
-from treelab.trees.tree import Tree
+from treelab.trees.leaf_codes import depth_first
+from treelab.trees.tree import Tree, rows_through
 from treelab.trees.words import percent, shortest
 
 # Rates by group: how often a class is predicted, and how often rightly.
@@ -246,16 +246,12 @@ def rate_at_nodes(
     (NaN where it has none), and their ``difference``, highest minus lowest. Other
     parameters as of ``rates_by_group``.
     """
-    rows_at, groups = RowsAt(tree, tree.apply(X)), np.asarray(group, dtype=str)
-    names = _order(group)
-    found = {}
-    for node in rows_at.nodes.tolist():
-        rows = rows_at[node]
-        each = None if weight is None else weight[rows]
-        own = rates_by_group(is_class[rows], predicted[rows], groups[rows], each)
-        found[node] = own[rate].reindex(names)
-    table = pd.DataFrame(found).T.astype(float)
-    several = table.notna().sum(axis=1) > 1
-    table["difference"] = (table.max(axis=1) - table.min(axis=1)).where(several)
-    table.insert(0, "n_rows", [len(rows_at[node]) for node in found])
-    return table
+    names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
+    leaf, kind = tree.apply(X), 4 * code + _kinds(is_class, predicted)
+    counts = rows_through(tree, leaf, kind, 4 * len(names), weight)
+    rates = _rates(counts.reshape(tree.n_nodes, len(names), 4).astype(float))
+    place = list(RATES).index(rate)
+    table = pd.DataFrame(rates[..., place], columns=names)[_order(group)]
+    table["difference"] = gap(rates)[0][:, place]
+    table.insert(0, "n_rows", rows_through(tree, leaf))
+    return table.loc[depth_first(tree)]

@@ -118,7 +118,7 @@ def greedy_gap(tree: Tree, train: tuple, test: tuple) -> GreedyGap | None:
     held_out = _read(tree, test, scales, unit)
     if len(fitted.leaf) == 0 or len(held_out.leaf) == 0:
         return None
-    least = LEAST * _loss(fitted.target, fitted.weight) * fitted.weight.sum()
+    least = LEAST * _impurity(fitted.target, fitted.weight) * fitted.weight.sum()
     n_leaves = sum_up(tree, tree.is_leaf.astype(np.int64))
     found = []
     for node in np.flatnonzero(n_leaves > 2).tolist():
@@ -151,15 +151,24 @@ def _read(tree: Tree, rows: tuple, scales: Sequence[Scale], unit: Scale) -> _Row
 def _gap_at(tree: Tree, node: int, n_leaves: int, fitted: _Rows, held_out: _Rows):
     """Compare one split with greedy; return the gap and how much impurity it is."""
     rows, test_rows = fitted.at[node], held_out.at[node]
-    here, weight = fitted.target[rows], fitted.weight[rows]
-    impurity = _loss(here, weight) if len(rows) else 0.0
+    here, weight = own = fitted.target[rows], fitted.weight[rows]
+    impurity = _impurity(*own) if len(rows) else 0.0
     if impurity <= 0 or len(test_rows) == 0:
         return None, 0.0
-    targets = here, held_out.target[test_rows], weight, held_out.weight[test_rows]
+    test = held_out.target[test_rows], held_out.weight[test_rows]
+    overall = np.average(here, axis=0, weights=weight)
+    test_impurity = _loss(*test, overall)
 
     def gained(left: np.ndarray, leaf: np.ndarray, test_leaf: np.ndarray) -> Gains:
-        now = 1 - _loss_by(here, weight, left) / impurity
-        return Gains(now, *_removed(leaf, test_leaf, *targets))
+        """Hold a split, and the leaves below it, against the mean of all rows."""
+        mean, total = _means(*own, leaf, int(max(leaf.max(), test_leaf.max())) + 1)
+        mean[total == 0] = overall
+        on_test = _loss(*test, mean[test_leaf])
+        return Gains(
+            1 - _impurity(*own, left) / impurity,
+            1 - _loss(*own, mean[leaf]) / impurity,
+            1 - on_test / test_impurity if test_impurity > 0 else 0.0,
+        )
 
     left = _goes_left(tree, node, fitted, rows)
     gains = gained(left, fitted.leaf[rows], held_out.leaf[test_rows])
@@ -205,47 +214,23 @@ def _grow(
     return grown.fit(matrix, y, sample_weight=weight)
 
 
-def _loss(target: np.ndarray, weight: np.ndarray) -> float:
-    """Gini impurity, or variance: mean squared distance from the mean."""
-    return _loss_by(target, weight, np.zeros(len(target), dtype=int))
+def _impurity(target: np.ndarray, weight: np.ndarray, group=None) -> float:
+    """Gini impurity, or variance; that within groups where these are given."""
+    group = np.zeros(len(target), dtype=int) if group is None else group
+    mean, _ = _means(target, weight, group, int(group.max()) + 1)
+    return _loss(target, weight, mean[group])
 
 
-def _loss_by(target: np.ndarray, weight: np.ndarray, group: np.ndarray) -> float:
-    """Mean squared distance from the means of groups."""
-    mean = _means(*_sums(target, weight, group, int(group.max()) + 1))
-    return float(weight @ ((target - mean[group]) ** 2).sum(axis=1) / weight.sum())
+def _loss(target: np.ndarray, weight: np.ndarray, predicted: np.ndarray) -> float:
+    """Mean squared distance; of one-hot classes from their means the Gini impurity."""
+    return float(weight @ ((target - predicted) ** 2).sum(axis=1) / weight.sum())
 
 
-def _sums(target: np.ndarray, weight: np.ndarray, group: np.ndarray, n: int):
-    """Weighted sum of the targets of each group (n, n_outputs), and its weight (n,)."""
-    sums = [np.bincount(group, weight * column, minlength=n) for column in target.T]
-    return np.stack(sums, axis=1), np.bincount(group, weight, minlength=n)
-
-
-def _means(sums: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Mean of each group, (n, n_outputs); 0 of one without rows."""
-    return sums / np.where(total > 0, total, 1)[:, None]
-
-
-def _removed(
-    leaf, test_leaf, target, test_target, weight, test_weight
-) -> tuple[float, float]:
-    """Return how much of the squared distance leaves remove, on both kinds of rows.
-
-    For one-hot classes that distance is the Gini impurity.
-    """
-    n = int(max(leaf.max(), test_leaf.max())) + 1
-    sums, total = _sums(target, weight, leaf, n)
-    overall = np.average(target, axis=0, weights=weight)
-    mean = np.where(total[:, None] > 0, _means(sums, total), overall)
-
-    def removed(at: np.ndarray, truth: np.ndarray, each: np.ndarray) -> float:
-        whole = each @ ((truth - overall) ** 2).sum(axis=1)
-        rest = each @ ((truth - mean[at]) ** 2).sum(axis=1)
-        return float(1 - rest / whole) if whole > 0 else 0.0
-
-    train = removed(leaf, target, weight)
-    return train, removed(test_leaf, test_target, test_weight)
+def _means(target, weight, group, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return each group's mean (n, n_outputs), 0 without rows, and its weight (n,)."""
+    sums = [np.bincount(group, weight * own, minlength=n_groups) for own in target.T]
+    total = np.bincount(group, weight, minlength=n_groups)
+    return np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None], total
 
 
 def main_feature(tree: Tree, node: int) -> int:
@@ -269,7 +254,7 @@ def _partner(tree: Tree, node: int, fitted: _Rows) -> int | None:
             continue
         own = fitted.target[rows], fitted.weight[rows]
         left = _goes_left(tree, below, fitted, rows)
-        gain = (_loss(*own) - _loss_by(*own, left)) * own[1].sum()
+        gain = (_impurity(*own) - _impurity(*own, left)) * own[1].sum()
         if gain > most:
             most, partner = gain, below
     return partner
@@ -300,10 +285,9 @@ def _is_xor(
     first = _goes_left(tree, node, fitted, rows)
     corner = 2 * first + _goes_left(tree, partner, fitted, rows)
     weight = fitted.weight[rows]
-    sums, total = _sums(target, weight, corner, 4)
+    mean, total = _means(target, weight, corner, 4)
     if total.min() < CORNER * weight.sum():
         return False
-    mean = sums / total[:, None]
     of_one = target.shape[1] == 1
     average = np.average(target, axis=0, weights=weight)
     kind = mean[:, 0] > average[0] if of_one else mean.argmax(axis=1)

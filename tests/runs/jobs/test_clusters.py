@@ -10,11 +10,15 @@ from sklearn.datasets import load_iris
 from tests.runs.jobs.clustered import clustered
 from treelab.cli.main import main
 from treelab.data.reading.read_table import read_table
-from treelab.evaluation.label_shares import with_label_shares
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import CLUSTERS, find_spec, learner_title
 from treelab.runs.jobs import run_one
-from treelab.runs.jobs.clusters import NO_LABELS, OWN_LABELS, clusters_problem
+from treelab.runs.jobs.clusters import (
+    NO_LABELS,
+    OWN_LABELS,
+    clusters_problem,
+    with_label_shares,
+)
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.users import Visitor, VisitorStore
 from treelab.trees.pruning import cut_at

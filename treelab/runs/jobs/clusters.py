@@ -8,7 +8,6 @@ import pandas as pd
 
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, make_problem, pairs
-from treelab.evaluation.label_shares import with_label_shares
 from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import Fitted, run_estimator
 from treelab.runs.store.run import Run
@@ -164,6 +163,22 @@ def _fit_own_labels(
         return with_label_shares(tree, X, clusters, classes)
 
     return _map_trees(path, label, OWN_LABELS), X, estimator.origin_
+
+
+def with_label_shares(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
+    """Return the tree with, at each node, the fraction of each label among its rows.
+
+    A node that no row reaches has its parent's fractions. The splits stay; labels
+    (n_rows,) are all in ``classes``.
+    """
+    share = np.full((tree.n_nodes, len(classes)), 1 / len(classes))
+    tree = replace(
+        tree, value=share, class_counts=np.zeros(share.shape), classes=classes
+    ).with_rows(X, y)
+    share = tree.class_counts / np.maximum(tree.n_rows, 1)[:, None]
+    for node in np.flatnonzero(tree.n_rows == 0):  # parents come first
+        share[node] = share[tree.parent[node]]
+    return replace(tree, value=share)
 
 
 def _map_trees(
