@@ -12,7 +12,7 @@ from treelab.evaluation import ensembles, importance
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
 from treelab.evaluation.explanations import least_sure, typical_rows, worst_errors
-from treelab.evaluation.metrics import scores
+from treelab.evaluation.metrics import headline_scores, scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.predictions import (
     NewTable,
@@ -23,7 +23,6 @@ from treelab.evaluation.predictions import (
     trained_on_note,
     with_amounts,
 )
-from treelab.evaluation.splits import headline_scores
 from treelab.evaluation.surrogates import Imitation, imitation
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.residual import run_imitation

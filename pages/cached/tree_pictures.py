@@ -9,9 +9,8 @@ from pages.cached.store import store
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation import pruning
 from treelab.evaluation.ensembles import are_equal
-from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.metrics import TITLES, headline_scores
 from treelab.evaluation.pruning import PruningSteps
-from treelab.evaluation.splits import headline_scores
 from treelab.figures.viewer.payload import Frames, to_json, tree_payload
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.store.run import Run

@@ -33,8 +33,8 @@ from treelab.editing.edited import Edited
 from treelab.editing.log import TRAINERS, EditLog, Session, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
 from treelab.editing.regrow import class_weights, refit, refit_all
-from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.splits import headline_scores, split_terms
+from treelab.evaluation.metrics import TITLES, headline_scores
+from treelab.evaluation.split import split_terms
 from treelab.figures import editing as figures
 from treelab.figures.viewer.payload import node_at
 from treelab.runs.jobs.edited import bench_of, create_trained, save_edited

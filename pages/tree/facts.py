@@ -16,7 +16,7 @@ from treelab.evaluation import node_report as nodes
 from treelab.evaluation.metrics import TITLES, log_loss_words, output_words, total_words
 from treelab.evaluation.surrogates import Imitation
 from treelab.figures.html import color_legend, facts_table
-from treelab.figures.node_table import statistics_table, statistics_words
+from treelab.figures.node_report import statistics_table, statistics_words
 from treelab.figures.overview import levels_shown, overview_figure
 from treelab.figures.rules import rule_with_sums, rules_table, sum_names, sum_terms
 from treelab.figures.split import split_figure

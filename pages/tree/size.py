@@ -26,7 +26,7 @@ from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.pruning import PruningSteps
 from treelab.figures.ensembles import deciders_figure
-from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
+from treelab.figures.pruning import MARGINS, place_of, pruning_figure
 from treelab.learners.registry import CLUSTERS
 from treelab.reports.run_curves import VARIANCE_UNIT
 from treelab.runs.jobs.derived import save_pruned

@@ -20,12 +20,12 @@ from treelab.evaluation.ensembles import (
 from treelab.evaluation.explanations import contributions, sufficient_rule
 from treelab.evaluation.greedy_gap import greedy_gap
 from treelab.evaluation.importance import ensemble_importances
+from treelab.evaluation.metrics import headline_scores
 from treelab.evaluation.node_report import node_report, score_leaf
 from treelab.evaluation.optimality import optimality_gap
 from treelab.evaluation.paired_bootstrap import paired_bootstrap, score_intervals
 from treelab.evaluation.predictions import new_scores
 from treelab.evaluation.pruning import pruned_scores
-from treelab.evaluation.splits import headline_scores
 from treelab.evaluation.surrogates import imitation
 from treelab.figures.viewer.payload import tree_payload
 from treelab.trees.pruning import cost_complexity_path

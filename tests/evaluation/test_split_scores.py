@@ -12,11 +12,12 @@ from treelab.data.split import DataSplit
 from treelab.evaluation.metrics import (
     BASELINE,
     headline,
+    headline_scores,
     log_loss_words,
     scores,
+    split_scores,
     total_words,
 )
-from treelab.evaluation.splits import headline_scores, split_scores
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.trees.losses import Loss
 

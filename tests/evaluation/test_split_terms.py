@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.figures.small_trees import oblique_tree, stump_and_more
-from treelab.evaluation.splits import split_terms
+from treelab.evaluation.split import split_terms
 from treelab.figures.viewer.payload import tree_payload
 from treelab.trees.feature import Feature
 from treelab.trees.text import split_text, term_fractions

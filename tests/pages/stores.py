@@ -7,7 +7,7 @@ import pandas as pd
 
 from treelab.data.problem import make_problem, weighted_problem
 from treelab.data.split import JOINED
-from treelab.evaluation.splits import split_scores
+from treelab.evaluation.metrics import split_scores
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.fit import fitted_split, model_size, with_names
 from treelab.runs.store.run_store import RunStore

@@ -10,9 +10,8 @@ import pytest
 
 from tests.pages.stores import add_run
 from tests.runs.jobs.surrogates import add_surrogate
-from treelab.evaluation.metrics import scores
+from treelab.evaluation.metrics import scores, split_scores
 from treelab.evaluation.paired_bootstrap import score_intervals
-from treelab.evaluation.splits import split_scores
 from treelab.reports.run_report import INTENDED_USE, model_card, run_report
 from treelab.runs.jobs.import_model import NOTE, import_model
 from treelab.runs.store.run_store import RunStore

@@ -1,11 +1,17 @@
 """Scores of predictions, the same names and the same formulas everywhere."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from treelab.data.encoding import power_of_two
+from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.routing import rows_passing
 from treelab.trees.losses import Loss
+from treelab.trees.pruning_path import Model
+from treelab.trees.tree import Tree, knows_interval, labels, predicts_several
 from treelab.trees.words import significant
 
 TITLES = {
@@ -281,6 +287,67 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
     least = np.finfo(float).eps
     nats = [-np.log(prior.get(label, least)) for label in y.tolist()]
     return float(np.average(nats, weights=weight))
+
+
+def split_scores(
+    model: Model, task: str, split: DataSplit
+) -> dict[str, dict[str, float]]:
+    """Score a model on each part of a data split that has rows.
+
+    By "train", "valid" and "test", scores as in ``scores``. Of a mean rate also
+    ``predicted_total`` and ``total``, the amounts of all rows. Of another loss than the
+    squared error its ``d2``, see ``Loss.score``; of one with an interval its
+    ``coverage``; of several outputs the scores of each by its name, as ``outputs``; and
+    of classes the log loss of the training rows' class frequencies,
+    ``BASELINE``.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    # Medians and other quantiles do not add up to a total.
+    has_total = split.is_rate and (model.loss is None or model.loss.has_means)
+    _, y_train, weight_train = split.rows("train")
+    for name in SPLITS:
+        X, y, weight = split.rows(name)
+        if len(y) == 0:
+            continue
+        given: dict[str, Any] = {"sample_weight": weight, "loss": model.loss}
+        if task != "regression":
+            given |= {"proba": model.predict_proba(X)}
+            given |= {"classes": labels(model.classes or ())}
+        predicted = model.predict(X)
+        own: dict[str, Any] = scores(task, y, predicted, **given)
+        if has_total and weight is not None:
+            own["predicted_total"] = float(weight @ predicted)
+            own["total"] = float(weight @ np.asarray(y))
+        if knows_interval(model):
+            own["coverage"] = coverage(y, model.predict_interval(X), weight)
+        if predicts_several(model):
+            each = output_scores(np.asarray(y), predicted, model.loss, weight)
+            own["outputs"] = dict(zip(model.outputs, each))
+        if task != "regression" and len(y_train):
+            own[BASELINE] = baseline_loss(task, y_train, y, weight_train, weight)
+        found[name] = own
+    return found
+
+
+def headline_scores(
+    trees: Iterable[Tree],
+    task: str,
+    X: pd.DataFrame,
+    y,
+    weight=None,
+    *,
+    loss: Loss | None = None,
+) -> list[float]:
+    """Return the headline score of each of some trees on the same rows.
+
+    ``y`` (n_rows,) are labels, or values in the target's unit. The loss is what the
+    trees were trained for; None: squared error, or classes.
+    """
+    each = (
+        scores(task, y, tree.predict(X), sample_weight=weight, loss=loss)
+        for tree in trees
+    )
+    return [found[headline(task, loss)] for found in each]
 
 
 def log_loss_words(found: dict[str, float]) -> str:

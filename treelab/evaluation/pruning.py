@@ -9,8 +9,12 @@ import pandas as pd
 
 from treelab.data.split import DataSplit
 from treelab.evaluation.frontier import KNEE_TOLERANCE, judged_by, knee_of
-from treelab.evaluation.metrics import headline, macro_f1_of_counts, scores
-from treelab.evaluation.splits import headline_scores
+from treelab.evaluation.metrics import (
+    headline,
+    headline_scores,
+    macro_f1_of_counts,
+    scores,
+)
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import CostComplexityPath, SizePath, cost_complexity_path
 from treelab.trees.pruning_path import PruningPath, shown_tree
@@ -105,10 +109,10 @@ def value_sums(
     leaf of the unpruned tree that each row reaches, (n_rows,), its target, or targets
     (n_rows, n_outputs), and its weight, float (n_rows,).
     """
-    tree = path.tree
     if loss.is_squared:
-        return _beside_root(path, _squared_errors(tree, parts))
-    return _beside_root(path, _losses(tree, parts, loss))
+        return _beside_root(path, _squared_errors(path.tree, parts).sum(axis=2))
+    lost = [_losses(path.tree, *part, loss) for part in parts]
+    return _beside_root(path, np.stack(lost, axis=1))
 
 
 def cost_sums(
@@ -156,60 +160,52 @@ def _leaf_steps(path: CostComplexityPath) -> tuple[np.ndarray, np.ndarray]:
     return first, np.concatenate([[len(path)], path.step[tree.parent[1:]]])
 
 
-def _squared_errors(
-    tree: Tree, parts: Sequence[tuple[np.ndarray, ...]], output: int | None = None
-) -> np.ndarray:
-    """Squared error of the rows of each part that pass a node, (n_nodes, n_parts).
+def _squared_errors(tree: Tree, parts: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
+    """Squared error of the rows of each part that pass a node, by the node's value.
 
-    It is that of the node's value, of one output or of all together.
+    (n_nodes, n_parts, n_outputs).
     """
-    if output is None:
-        each = [_squared_errors(tree, parts, j) for j in range(tree.value.shape[1])]
-        return np.sum(each, axis=0)
-    own_parts = [(leaf, _output_of(y, output), weight) for leaf, y, weight in parts]
-    # The mean keeps the squares small and exact.
-    centre = [y.mean() if len(y) else 0.0 for _, y, _ in own_parts]
-    at_leaf = [
-        np.bincount(leaf, weight * (y - own) ** power, tree.n_nodes)
-        for power in (0, 1, 2)
-        for (leaf, y, weight), own in zip(own_parts, centre)
-    ]
-    n_rows, first, second = np.split(sum_up(tree, np.stack(at_leaf, axis=1)), 3, axis=1)
-    value = tree.value[:, [output]] - centre
+    at_leaf, centres = [], []
+    for leaf, y, weight in parts:
+        y = y if y.ndim == 2 else y[:, None]
+        # The mean keeps the squares small and exact.
+        centre = y.mean(axis=0) if len(y) else np.zeros(y.shape[1])
+        powers = [weight[:, None] * (y - centre) ** power for power in (0, 1, 2)]
+        at_leaf.append(_at_leaf(tree, leaf, np.hstack(powers)))
+        centres.append(centre)
+    sums = sum_up(tree, np.stack(at_leaf, axis=1))
+    n_rows, first, second = np.split(sums, 3, axis=2)
+    value = tree.value[:, None] - np.stack(centres)
     return np.maximum(second - 2 * value * first + n_rows * value**2, 0.0)
 
 
-def _output_of(y: np.ndarray, place: int) -> np.ndarray:
-    """One target of several, or the one that there is."""
-    return y[:, place] if y.ndim == 2 else y
+def _at_leaf(tree: Tree, leaf: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Add up columns (n_rows, k) over the rows that end at each node, (n_nodes, k)."""
+    sums = [np.bincount(leaf, column, tree.n_nodes) for column in columns.T]
+    return np.stack(sums, axis=1)
 
 
-def _losses(
-    tree: Tree, parts: Sequence[tuple[np.ndarray, ...]], loss: Loss
-) -> np.ndarray:
-    """Loss of the rows of each part that pass a node, (n_nodes, n_parts)."""
-    sums = np.zeros((tree.n_nodes, len(parts)))
-    for place, (leaf, y, weight) in enumerate(parts):
-        for rows, node in rows_by_level(tree, leaf):
-            value = tree.value[node] if y.ndim == 2 else tree.value[node, 0]
-            cost = weight[rows] * loss.by_row(value, y[rows])
-            sums[:, place] += np.bincount(node, cost, tree.n_nodes)
-    return sums
+def _losses(tree: Tree, leaf, y, weight, loss: Loss) -> np.ndarray:
+    """Loss of the rows that pass a node, by its value, (n_nodes,)."""
+    lost = np.zeros(tree.n_nodes)
+    for rows, node in rows_by_level(tree, leaf):
+        value = tree.value[node] if y.ndim == 2 else tree.value[node, 0]
+        cost = weight[rows] * loss.by_row(value, y[rows])
+        lost += np.bincount(node, cost, tree.n_nodes)
+    return lost
 
 
 def _r2(path, X, y, weight, leaf) -> np.ndarray:
     """R² at each step, by the prediction of each node's rows; a mean over outputs."""
-    tree, of_all, found = path.tree, path.tree.predict(X), []
-    for j in range(tree.value.shape[1]):
-        predicted, truth = _output_of(of_all, j), _output_of(y, j)
-        # Of the leaves by linear models, maybe.
-        unpruned = np.bincount(leaf, weight * (truth - predicted) ** 2, tree.n_nodes)
-        error = _squared_errors(tree, [(leaf, truth, weight)], j)[:, 0]
-        error = np.where(tree.is_leaf, unpruned, error)
-        variation = weight @ (truth - np.average(truth, weights=weight)) ** 2
-        lost = pruned_sums(path, error[:, None])[:, 0]
-        found.append(1 - lost / variation if np.ptp(truth) else np.nan * lost)
-    return np.mean(found, axis=0)
+    tree, y = path.tree, y if y.ndim == 2 else y[:, None]
+    # Of the leaves by linear models, maybe.
+    squares = (y - tree.predict(X).reshape(len(y), -1)) ** 2
+    unpruned = _at_leaf(tree, leaf, weight[:, None] * squares)
+    error = _squared_errors(tree, [(leaf, y, weight)])[:, 0]
+    lost = pruned_sums(path, np.where(tree.is_leaf[:, None], unpruned, error))
+    variation = weight @ (y - np.average(y, axis=0, weights=weight)) ** 2
+    variation[np.ptp(y, axis=0) == 0] = np.nan
+    return (1 - lost / variation).mean(axis=1)
 
 
 def pruned_depths(path: CostComplexityPath) -> np.ndarray:

@@ -5,7 +5,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from treelab.evaluation.splits import SplitTerms, split_terms
+from treelab.evaluation.split import SplitTerms, split_terms
 from treelab.figures.style import (
     LEARNER_COLORS,
     Mode,

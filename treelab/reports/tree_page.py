@@ -1,7 +1,6 @@
 """A trained tree as one HTML file, with its training rows where they are at hand."""
 
-from treelab.evaluation.metrics import TITLES
-from treelab.evaluation.splits import headline_scores
+from treelab.evaluation.metrics import TITLES, headline_scores
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload
 from treelab.runs.jobs.fit import without_origin

@@ -6,8 +6,7 @@ from importlib.metadata import version
 
 import treelab
 from treelab.data.split import SPLITS
-from treelab.evaluation.metrics import COST_SAVED
-from treelab.evaluation.splits import split_scores
+from treelab.evaluation.metrics import COST_SAVED, split_scores
 from treelab.learners.registry import IMPORTED, find_spec
 from treelab.runs.jobs.fit import (
     Fitted,

@@ -4,7 +4,7 @@ import pytest
 
 from tests.figures.small_trees import number_tree, stump_and_more
 from treelab.evaluation.node_report import node_report
-from treelab.figures.node_table import statistics_table, statistics_words
+from treelab.figures.node_report import statistics_table, statistics_words
 
 COLORS = {"small": "#111111", "rough": "#222222", "fine": "#333333"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from treelab.evaluation.frontier import knee_of
 from treelab.evaluation.pruning import PruningSteps
-from treelab.figures.pruning_path import MARGINS, place_of, pruning_figure
+from treelab.figures.pruning import MARGINS, place_of, pruning_figure
 
 TABLE = pd.DataFrame(
     {
