@@ -14,7 +14,7 @@ from sklearn.cluster import Birch, KMeans
 from sklearn.model_selection import train_test_split
 
 from benchmarks.tables import read_manifest
-from treelab.evaluation.metrics import dendrogram_purity, headline, scores
+from treelab.evaluation.metrics import dendrogram_purity, headline_score
 from treelab.evaluation.routing import route_similarity, rows_passing
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.argmin.estimators import ArgminTreeClassifier, ArgminTreeRegressor
@@ -344,9 +344,7 @@ def _path_row(X: pd.DataFrame, y: np.ndarray, seed: int) -> dict:
         "leaves": leaves[chosen],
         "columns": columns_per_split(trees[chosen]),
         "valid_score_lost": found["valid_score"].max() - found["valid_score"][chosen],
-        "test_score": scores(task, y[test], model.predict(X.iloc[test]))[
-            headline(task)
-        ],
+        "test_score": headline_score(task, y[test], model.predict(X.iloc[test])),
         "seconds": seconds,
     }
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from benchmarks.tables import BenchTable, choose, read_manifest
 from treelab.data.problem import make_problem
-from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.metrics import headline_score
 from treelab.runs.jobs.rashomon import create_more
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
@@ -66,7 +66,7 @@ def _measured(store: RunStore, run_id: str, tolerance: float) -> dict:
     X, y, _ = run.problem.split(store.table(run.problem.table_id)).rows("test")
     near, task = found.within(tolerance), run.problem.task
     test = [
-        scores(task, y, found.trees[i].predict(X))[headline(task)]
+        headline_score(task, y, found.trees[i].predict(X))
         for i in (*near, found.chosen)
     ]
     return {

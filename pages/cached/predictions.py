@@ -12,7 +12,7 @@ from treelab.evaluation import ensembles, importance
 from treelab.evaluation.comparison import misclassified
 from treelab.evaluation.counterfactuals import KnownValues
 from treelab.evaluation.explanations import least_sure, typical_rows, worst_errors
-from treelab.evaluation.metrics import headline_scores, scores
+from treelab.evaluation.metrics import headline_score, scores
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.predictions import (
     NewTable,
@@ -49,8 +49,8 @@ def split_scores(loaded: LoadedRun, split: str) -> dict[str, float]:
 
 def tree_score(loaded: LoadedRun, tree: Tree) -> float:
     """Return the test score of a tree by its leaves, with no predictor on top."""
-    task, rows = loaded.run.problem.task, loaded.split.rows("test")
-    return headline_scores([tree], task, *rows, loss=loaded.model.loss)[0]
+    task, (X, y, weight) = loaded.run.problem.task, loaded.split.rows("test")
+    return headline_score(task, y, tree.predict(X), weight, loaded.model.loss)
 
 
 @shared(16, "Weighing the trees…")

@@ -9,7 +9,7 @@ from pages.cached.store import store
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation import pruning
 from treelab.evaluation.ensembles import are_equal
-from treelab.evaluation.metrics import TITLES, headline_scores
+from treelab.evaluation.metrics import TITLES, headline_score
 from treelab.evaluation.pruning import PruningSteps
 from treelab.figures.viewer.payload import Frames, to_json, tree_payload
 from treelab.runs.jobs.fit import without_origin
@@ -139,7 +139,10 @@ def _training_picture(
     scores, scored = None, "valid" if loaded.fitted_split == "train" else "fitted"
     if loaded.has_labels:
         task, loss = loaded.run.problem.task, loaded.model.loss
-        scores = headline_scores(trees, task, *loaded.rows(scored), loss=loss)
+        X, y, weight = loaded.rows(scored)
+        scores = [
+            headline_score(task, y, tree.predict(X), weight, loss) for tree in trees
+        ]
     about = labels, len(trees) - 1, scores, _score_label(loaded, scored)
     frames = Frames("epoch", "epoch", values, *about)
     return _picture(loaded, trees, split, frames)

@@ -33,7 +33,7 @@ from treelab.editing.edited import Edited
 from treelab.editing.log import TRAINERS, EditLog, Session, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
 from treelab.editing.regrow import class_weights, refit, refit_all
-from treelab.evaluation.metrics import TITLES, headline_scores
+from treelab.evaluation.metrics import TITLES, headline_score
 from treelab.evaluation.split import split_terms
 from treelab.figures import editing as figures
 from treelab.figures.viewer.payload import node_at
@@ -73,8 +73,9 @@ def after(loaded: LoadedRun, edits: tuple[kinds.Edit, ...]) -> EditedTree:
         edited = apply_edit(after(loaded, edits[:-1]).edited, edits[-1], table.train)
     weights = class_weights(table.tree)
     refitted = refit_all(edited.tree, table.train, weights)
-    task, rows = loaded.run.problem.task, loaded.split.rows("valid")
-    score = headline_scores([with_order(refitted, table.constraints)], task, *rows)[0]
+    task, (X, y, weight) = loaded.run.problem.task, loaded.split.rows("valid")
+    predicted = with_order(refitted, table.constraints).predict(X)
+    score = headline_score(task, y, predicted, weight)
     return EditedTree(edited, refit(edited, table.fitted), score)
 
 

@@ -20,7 +20,6 @@ from treelab.evaluation.ensembles import (
 from treelab.evaluation.explanations import contributions, sufficient_rule
 from treelab.evaluation.greedy_gap import greedy_gap
 from treelab.evaluation.importance import ensemble_importances
-from treelab.evaluation.metrics import headline_scores
 from treelab.evaluation.node_report import node_report, score_leaf
 from treelab.evaluation.optimality import optimality_gap
 from treelab.evaluation.paired_bootstrap import paired_bootstrap, score_intervals
@@ -69,7 +68,6 @@ def of_any_target(case: Case, rows: Rows) -> dict:
     truth = rows.y.to_numpy()
     found = {
         "scores": metrics.scores(case.task, truth, own, sample_weight=rows.weight),
-        "headline": headline_scores([tree, other], case.task, *rows),
         "agreement": comparison.agreement(case.task, [own, theirs], rows.weight),
         "pruned": pruned_scores(
             cost_complexity_path(tree.with_rows(*case.weighted)), *rows

@@ -6,28 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.figures.small_trees import number_tree, stump_and_more
+from tests.figures.small_trees import number_tree
 from treelab.data.problem import Problem
 from treelab.data.split import DataSplit
 from treelab.evaluation.metrics import (
     BASELINE,
-    headline,
-    headline_scores,
     log_loss_words,
-    scores,
     split_scores,
     total_words,
 )
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.trees.losses import Loss
-
-
-@pytest.mark.parametrize("make", [stump_and_more, number_tree])
-def test_each_tree_has_the_headline_score_of_its_own_predictions(make):
-    tree, X, y = make()
-    task = tree.task
-    expected = scores(task, y, tree.predict(X))[headline(task)]
-    assert headline_scores([tree, tree], task, X, np.asarray(y)) == [expected] * 2
 
 
 @pytest.mark.slow

@@ -38,13 +38,11 @@ def agreement(
         ]
         return np.array(alike, dtype=np.float64)
     values = np.array([np.asarray(own, dtype=float) for own in predictions])
-    centred = values - np.average(values, axis=1, weights=weight, keepdims=True)
-    centred[np.ptp(values, axis=1) == 0] = 0.0  # a mean of equal values is rounded
-    if weight is not None:
-        centred *= np.sqrt(weight)
-    length = np.sqrt((centred**2).sum(axis=1))
+    values[np.ptp(values, axis=1) == 0] = 0.0  # a mean of equal values is rounded
+    together = np.atleast_2d(np.cov(values, ddof=0, aweights=weight))
+    spread = np.sqrt(together.diagonal())
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.clip(centred @ centred.T / np.outer(length, length), -1, 1)
+        return np.clip(together / np.outer(spread, spread), -1, 1)
 
 
 def most_and_least_alike(matrix: np.ndarray) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.metrics import headline_score
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.text import rule_text
 
@@ -147,11 +147,9 @@ def scores_of_heaviest(
     """
     task, loss = ensemble.task, ensemble.loss
     predicted = predictions_of_heaviest(ensemble, X, counts)
-    each = [
-        scores(task, y, predicted[count], sample_weight=row_weight, loss=loss)
-        for count in counts
-    ]
-    return np.array([found[headline(task, loss)] for found in each])
+    return np.array(
+        [headline_score(task, y, predicted[n], row_weight, loss) for n in counts]
+    )
 
 
 def rows_decided_by_one(

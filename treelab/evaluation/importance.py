@@ -8,7 +8,7 @@ import pandas as pd
 
 from treelab.data.columns import column_kind
 from treelab.data.split import some_rows
-from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.metrics import headline_score
 from treelab.trees.dates import days_text
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
@@ -44,12 +44,11 @@ def permutation_importances(
     X, y = X.iloc[some], np.asarray(y)[some]
     weight = None if weight is None else weight[some]
     used = [column for column in X.columns if str(column) in set(model.columns)]
-    others, metric = X.drop(columns=used), headline(task, model.loss)
+    others = X.drop(columns=used)
 
     def score(own, rows: pd.DataFrame, truth) -> float:
         predicted = own.predict(pd.concat([rows, others], axis=1))
-        given = {"sample_weight": weight, "loss": model.loss}
-        return scores(task, truth, predicted, **given)[metric]
+        return headline_score(task, truth, predicted, weight, model.loss)
 
     mean, std = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     if used:

@@ -1,6 +1,5 @@
 """Scores of predictions, the same names and the same formulas everywhere."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.routing import rows_passing
 from treelab.trees.losses import Loss
 from treelab.trees.pruning_path import Model
-from treelab.trees.tree import Tree, knows_interval, labels, predicts_several
+from treelab.trees.tree import knows_interval, labels, predicts_several
 from treelab.trees.words import significant
 
 TITLES = {
@@ -161,6 +160,14 @@ def scores(
     return plain | {"n_rows": len(y_true)}
 
 
+def headline_score(
+    task: str, y_true, y_pred, weight=None, loss: Loss | None = None
+) -> float:
+    """Return the one score by which models compare, as ``scores`` measures it."""
+    found = scores(task, y_true, y_pred, sample_weight=weight, loss=loss)
+    return found[headline(task, loss)]
+
+
 def output_scores(
     y_true: np.ndarray, y_pred: np.ndarray, loss: Loss | None, sample_weight=None
 ) -> list[dict[str, float]]:
@@ -298,8 +305,7 @@ def split_scores(
     ``predicted_total`` and ``total``, the amounts of all rows. Of another loss than the
     squared error its ``d2``, see ``Loss.score``; of one with an interval its
     ``coverage``; of several outputs the scores of each by its name, as ``outputs``; and
-    of classes the log loss of the training rows' class frequencies,
-    ``BASELINE``.
+    of classes the log loss of the training rows' class frequencies, ``BASELINE``.
     """
     found: dict[str, dict[str, Any]] = {}
     # Medians and other quantiles do not add up to a total.
@@ -327,27 +333,6 @@ def split_scores(
             own[BASELINE] = baseline_loss(task, y_train, y, weight_train, weight)
         found[name] = own
     return found
-
-
-def headline_scores(
-    trees: Iterable[Tree],
-    task: str,
-    X: pd.DataFrame,
-    y,
-    weight=None,
-    *,
-    loss: Loss | None = None,
-) -> list[float]:
-    """Return the headline score of each of some trees on the same rows.
-
-    ``y`` (n_rows,) are labels, or values in the target's unit. The loss is what the
-    trees were trained for; None: squared error, or classes.
-    """
-    each = (
-        scores(task, y, tree.predict(X), sample_weight=weight, loss=loss)
-        for tree in trees
-    )
-    return [found[headline(task, loss)] for found in each]
 
 
 def log_loss_words(found: dict[str, float]) -> str:

@@ -9,12 +9,7 @@ import pandas as pd
 
 from treelab.data.split import DataSplit
 from treelab.evaluation.frontier import KNEE_TOLERANCE, judged_by, knee_of
-from treelab.evaluation.metrics import (
-    headline,
-    headline_scores,
-    macro_f1_of_counts,
-    scores,
-)
+from treelab.evaluation.metrics import headline_score, macro_f1_of_counts
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import CostComplexityPath, SizePath, cost_complexity_path
 from treelab.trees.pruning_path import PruningPath, shown_tree
@@ -375,11 +370,16 @@ def trained_path_table(
         table["valid_loss"] = path.scores["valid_loss"].to_numpy()
     else:
         for part in SCORED:
-            (X, y, weight), found = split.rows(part), []
-            for i, tree in enumerate(trees):
-                predicted = tree.predict(X) if tree_alone else path.predict(X, i)
-                found.append(scores(path.task, y, predicted, sample_weight=weight))
-            table[f"{part}_score"] = [own[headline(path.task)] for own in found]
+            X, y, weight = split.rows(part)
+            table[f"{part}_score"] = [
+                headline_score(
+                    path.task,
+                    y,
+                    tree.predict(X) if tree_alone else path.predict(X, i),
+                    weight,
+                )
+                for i, tree in enumerate(trees)
+            ]
     table["leaves"] = [tree.n_leaves for tree in trees]
     table["active_splits"] = [tree.n_splits for tree in trees]
     table["empty_nodes"] = path.scores.get("empty_nodes", np.nan)
@@ -399,8 +399,10 @@ def size_path_table(path: SizePath, split: DataSplit) -> pd.DataFrame:
     table = pd.DataFrame({"strength": [tree.n_leaves for tree in trees]})
     table["held_out_score"] = held_out["score"]
     table["standard_error"] = held_out["standard_error"]
-    test = split.rows("test")
-    table["test_score"] = headline_scores(trees, own.task, *test, loss=own.loss)
+    X, y, weight = split.rows("test")
+    table["test_score"] = [
+        headline_score(own.task, y, tree.predict(X), weight, own.loss) for tree in trees
+    ]
     table["leaves"] = table["strength"]
     table["depth"] = [tree.depth for tree in trees]
     return table
@@ -413,14 +415,16 @@ def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.Data
     ``depth``.
     """
     table = pd.DataFrame({"strength": path.alphas})
+    loss = path.tree.loss
     for part in SCORED:
-        rows = split.rows(part)
-        if path.tree.loss is None:
-            table[f"{part}_score"] = pruned_scores(path, *rows)
-        else:
-            table[f"{part}_score"] = headline_scores(
-                path.trees, "regression", *rows, loss=path.tree.loss
-            )
+        X, y, weight = split.rows(part)
+        if loss is None:
+            table[f"{part}_score"] = pruned_scores(path, X, y, weight)
+            continue
+        table[f"{part}_score"] = [
+            headline_score("regression", y, tree.predict(X), weight, loss)
+            for tree in path.trees
+        ]
     table["leaves"] = path.n_leaves
     table["depth"] = pruned_depths(path)
     return table

@@ -9,7 +9,13 @@ import plotly.graph_objects as go
 
 from treelab.evaluation.comparison import SplitLine, split_lines
 from treelab.evaluation.frontier import HELD_OUT, TEST, FrontierLine
-from treelab.evaluation.metrics import COST_SAVED, TITLES, by_row, headline, scores
+from treelab.evaluation.metrics import (
+    COST_SAVED,
+    TITLES,
+    by_row,
+    headline,
+    headline_score,
+)
 from treelab.evaluation.node_report import rows_at_node
 from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.figures.curves import thin
@@ -231,9 +237,8 @@ def _line(name: str, own: _Fitted, color: str, X, y, sample_weight) -> DrawnLine
     path = getattr(own.last, "path_", None)
 
     def score(predicted) -> float:
-        given = {"loss": own.loss, "sample_weight": sample_weight}
         truth = by_row(y, len(predicted), "y")
-        return scores(own.task, truth, predicted, **given)[headline(own.task, own.loss)]
+        return headline_score(own.task, truth, predicted, sample_weight, own.loss)
 
     if not isinstance(path, SizePath):
         if X is None:

@@ -4,6 +4,7 @@ import html
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from treelab.evaluation.frontier import HELD_OUT, FrontierLine
 from treelab.figures.frontier import DrawnLine
@@ -21,12 +22,12 @@ def frontier_svg(lines: Sequence[DrawnLine], column: str, title: str) -> str:
     axis.
     """
     tables = [own.line.table for own in lines if own.line is not None]
-    known = [table[table[column].notna()] for table in tables]
-    leaves = np.concatenate([table["leaves"] for table in known])
-    values = np.concatenate([table[column] for table in known])
-    values = np.append(values, [own.score for own in lines if own.line is None])
-    low, high = _ends(values)
-    right = float(np.log2(max(leaves.max(), 2)))
+    points = pd.concat(table[table[column].notna()] for table in tables)
+    scores = [*points[column], *(own.score for own in lines if own.line is None)]
+    low, high = float(np.nanmin(scores)), float(np.nanmax(scores))
+    room = 0.08 * (high - low) or 0.05
+    low, high = low - room, high + room
+    right = float(np.log2(max(points["leaves"].max(), 2)))
 
     def x_at(n_leaves) -> float:
         return _LEFT + (WIDTH - _LEFT - _RIGHT) * float(np.log2(n_leaves)) / right
@@ -34,92 +35,74 @@ def frontier_svg(lines: Sequence[DrawnLine], column: str, title: str) -> str:
     def y_at(score) -> float:
         return _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - float(score)) / (high - low)
 
-    parts = _axes(x_at, y_at, low, high, right, title)
-    legend = []
+    def line(own: DrawnLine, name: str, style: str) -> str:
+        """Draw one run."""
+        style = f'fill="none" {style}'
+        if own.line is None:
+            words = f"{name}, all trees together: {significant(own.score)}"
+            path = f"M{_LEFT} {y_at(own.score):.1f}H{WIDTH - _RIGHT}"
+            return f'<path d="{path}" {style}><title>{words}</title></path>'
+        known = own.line.table[own.line.table[column].notna()]
+        joints, marks = [], ""
+        for place, size, score in zip(known.index, known["leaves"], known[column]):
+            x, y = f"{x_at(size):.1f}", f"{y_at(score):.1f}"
+            joints.append(f"{x} {y}")
+            leaves = counted(int(size), "leaf", "leaves")
+            words = f"<title>{name}, {leaves}: {significant(score)}</title>"
+            circle = f'<circle cx="{x}" cy="{y}"'
+            marks += f'{circle} r="4" fill="{own.color}">{words}</circle>'
+            if place == own.line.chosen:
+                marks += f'{circle} r="9" class="ring"/>'
+        return f'<path d="M{"L".join(joints)}" {style}/>{marks}' if joints else ""
+
+    drawn, legend = _axes(x_at, y_at, _ticks(low, high), right, title), ""
     for own, dash in zip(lines, _DASHES * len(lines)):
         name = html.escape(own.name)
-        parts += _drawn(own, name, column, dash, x_at, y_at)
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        legend.append(
-            f'<span><svg width="28" height="8" aria-hidden="true"><line x1="0" y1="4" '
-            f'x2="28" y2="4" stroke="{own.color}" stroke-width="2"{dashed}/></svg> '
-            f"{name}</span>"
+        style = f'stroke="{own.color}" stroke-width="2"'
+        style += f' stroke-dasharray="{dash}"' if dash else ""
+        drawn += line(own, name, style)
+        legend += (
+            '<span><svg width="28" height="8" aria-hidden="true"><line x1="0" y1="4" '
+            f'x2="28" y2="4" {style}/></svg> {name}</span>'
         )
     label = html.escape(f"{title} by number of leaves")
     return (
         f'<figure><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}" '
-        f'class="frontier">{"".join(parts)}</svg>'
-        f"<figcaption>{''.join(legend)}</figcaption></figure>"
+        f'class="frontier">{drawn}</svg><figcaption>{legend}</figcaption></figure>'
     )
-
-
-def _ends(values: np.ndarray) -> tuple[float, float]:
-    """Return the ends of the axis of scores."""
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    room = 0.08 * (high - low) or 0.05
-    return low - room, high + room
 
 
 def _ticks(low: float, high: float) -> np.ndarray:
     """Return a few round numbers between the ends."""
-    power = 10.0 ** np.floor(np.log10((high - low) / 3))
-    step = max(m * power for m in (1, 2, 5) if m * power <= (high - low) / 3)
+    most = (high - low) / 3 * (1 + 1e-9)
+    power = 10.0 ** np.floor(np.log10(most))
+    step = max(m * power for m in (1, 2, 5) if m * power <= most)
     return np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
 
 
-def _axes(x_at, y_at, low, high, right, title) -> list[str]:
+def _axes(x_at, y_at, scores: np.ndarray, right: float, title: str) -> str:
     """Draw the axes with their ticks and titles."""
-    parts = []
-    for score in _ticks(low, high):
+    drawn = ""
+    for score in scores:
         y = y_at(score)
-        parts.append(
+        drawn += (
             f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" '
             'class="grid"/>'
             f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
             f"{rounded(float(score))}</text>"
         )
-    step = max(1, round(right / 8))
-    for level in range(0, int(right) + 1, step):
-        parts.append(
+    for level in range(0, int(right) + 1, max(1, round(right / 8))):
+        drawn += (
             f'<text x="{x_at(2**level):.1f}" y="{HEIGHT - _BOTTOM + 18}" '
             f'text-anchor="middle">{2**level:,}</text>'
         )
     middle = (HEIGHT - _BOTTOM + _TOP) / 2
-    parts.append(
-        f'<text x="{(WIDTH + _LEFT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">'
-        "leaves</text>"
+    return (
+        f'{drawn}<text x="{(WIDTH + _LEFT) / 2}" y="{HEIGHT - 6}" '
+        'text-anchor="middle">leaves</text>'
         f'<text transform="translate(14 {middle}) rotate(-90)" text-anchor="middle">'
         f"{html.escape(title)}</text>"
     )
-    return parts
-
-
-def _drawn(own: DrawnLine, name: str, column: str, dash: str, x_at, y_at) -> list[str]:
-    """Draw one run."""
-    style = f'fill="none" stroke="{own.color}" stroke-width="2"'
-    if dash:
-        style += f' stroke-dasharray="{dash}"'
-    if own.line is None:
-        y = y_at(own.score)
-        return [
-            f'<path d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}" {style}>'
-            f"<title>{name}, all trees together: {significant(own.score)}</title>"
-            "</path>"
-        ]
-    table = own.line.table[own.line.table[column].notna()]
-    places = list(zip(table.index, table["leaves"], table[column]))
-    if not places:
-        return []
-    points = [f"{x_at(size):.1f} {y_at(score):.1f}" for _, size, score in places]
-    parts = [f'<path d="M{"L".join(points)}" {style}/>']
-    for place, size, score in places:
-        circle = f'<circle cx="{x_at(size):.1f}" cy="{y_at(score):.1f}"'
-        words = f"{name}, {counted(int(size), 'leaf', 'leaves')}: {significant(score)}"
-        title = f"<title>{words}</title></circle>"
-        parts.append(f'{circle} r="4" fill="{own.color}">{title}')
-        if place == own.line.chosen:
-            parts.append(f'{circle} r="9" class="ring"/>')
-    return parts
 
 
 def frontier_column(lines: Sequence[FrontierLine]) -> str | None:

@@ -693,17 +693,13 @@ def _score_table(facts: RunFacts) -> Iterator[Block]:
 
 
 def _baseline(facts: RunFacts) -> dict[str, float]:
-    """Score the constant prediction on the test rows."""
-    _, train, weight_train = facts.split.rows("train")
-    _, truth, weight = facts.split.rows("test")
-    task = facts.run.problem.task
-    if task == "regression":
-        value = np.average(train, weights=weight_train)
-    else:
-        each = pd.Series(1.0 if weight_train is None else weight_train, train.index)
-        value = each.groupby(train).sum().idxmax()
-    constant = np.full(len(truth), value, dtype=train.to_numpy().dtype)
-    return scores(task, truth.to_numpy(), constant, sample_weight=weight)
+    """Score the mean, or the most frequent class, on the test rows."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    task, (X, y, weight) = facts.run.problem.task, facts.split.rows("test")
+    constant = DummyRegressor() if task == "regression" else DummyClassifier()
+    constant.fit(*facts.split.rows("train"))
+    return scores(task, y.to_numpy(), constant.predict(X), sample_weight=weight)
 
 
 def errors_section(found: Sequence[RunFacts]) -> Block:

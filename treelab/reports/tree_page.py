@@ -1,6 +1,6 @@
 """A trained tree as one HTML file, with its training rows where they are at hand."""
 
-from treelab.evaluation.metrics import TITLES, headline_scores
+from treelab.evaluation.metrics import TITLES, headline_score
 from treelab.figures.viewer.page import viewer_page
 from treelab.figures.viewer.payload import ROWS_LABELS, tree_payload
 from treelab.runs.jobs.fit import without_origin
@@ -60,8 +60,8 @@ def _captions(tree: Tree, model: Model, run: Run, test_rows: tuple) -> list[str]
     rows = counted(int(measured["n_rows"]), "test row")
     score = f"{TITLES[name]} {significant(measured[name])} on {rows}"
     if what:
-        task, loss = run.problem.task, run.loss
-        (own,) = headline_scores([tree], task, *test_rows, loss=loss)
+        X, y, weight = test_rows
+        own = headline_score(run.problem.task, y, tree.predict(X), weight, run.loss)
         score = f"{what}: {score}; {alone}: {significant(own)}"
     shown = ROWS_LABELS[run.fitted_split]
     return [f"{score}. Rows and bars in the picture: {shown}.", *origin]

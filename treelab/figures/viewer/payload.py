@@ -817,7 +817,6 @@ MOST_BYTES = 1_000_000
 MOST_WORDS = 0.7  # share of the bytes that may go into nodes without histograms
 TARGET_BARS = 12
 BARS = (MOST_BINS, 12, 8)  # of a histogram, as room allows
-_TOGETHER = 64  # histograms that are measured at once
 _EDGE_BYTES = 16  # at the most, of a bar's edge, or name, and its punctuation
 
 
@@ -963,20 +962,13 @@ def _add_histograms(writers, nodes, room: float, chosen: int) -> None:
     # What a bar takes at the most: its edge, and a number a class with a comma.
     whole = sum(_EDGE_BYTES + n_codes * len(f"{-rows},") for _, rows, _, _ in splits)
     n_bars = next((n for n in BARS if n * whole <= room), BARS[-1])
-    for first in range(0, len(splits), _TOGETHER):
-        found = []
-        for _, _, frame, place in splits[first : first + _TOGETHER]:
-            entry = nodes[frame][place]
-            found.append((entry, writers[frame].histogram(entry["id"], n_bars)))
-        size = len(to_json([histogram for _, histogram in found]).encode())
-        if size > room:  # the last ones that there is room for
-            each = np.cumsum([len(to_json(own).encode()) for _, own in found])
-            found = found[: int((each <= room).sum())]
-        for entry, histogram in found:
-            entry |= histogram
-        if size > room:
+    for _, _, frame, place in splits:
+        entry = nodes[frame][place]
+        histogram = writers[frame].histogram(entry["id"], n_bars)
+        room -= len(to_json(histogram).encode())
+        if room < 0:
             return
-        room -= size
+        entry |= histogram
 
 
 # Many trees of one run as small pictures, of which one at a time is drawn.

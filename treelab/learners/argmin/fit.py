@@ -15,7 +15,7 @@ import torch
 
 from treelab.data.encoding import power_of_two
 from treelab.data.split import some_rows
-from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.metrics import headline_score
 from treelab.learners.argmin.network import REFERENCE_ROWS, ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.common.base import TrainingData
@@ -460,8 +460,7 @@ def scored_path(
             proba = path.predict_proba(frame, i)[np.arange(len(truth)), truth]
             nats = -np.log(np.maximum(proba, SMALLEST_PROBABILITY))
             loss = np.average(nats, weights=weight)
-        found = scores(path.task, labels, predicted, sample_weight=weight)
-        score = found[headline(path.task)]
+        score = headline_score(path.task, labels, predicted, weight)
         row = {"strength": strength, "valid_loss": loss, "valid_score": score}
         table.append(row | size_of(tree, settings.n_nodes))
     return replace(path, scores=pd.DataFrame(table))
