@@ -106,7 +106,7 @@ def value_sums(
     """
     if loss.is_squared:
         return _beside_root(path, _squared_errors(path.tree, parts).sum(axis=2))
-    lost = [_losses(path.tree, *part, loss) for part in parts]
+    lost = [_losses(path.tree, *own, loss=loss) for own in parts]
     return _beside_root(path, np.stack(lost, axis=1))
 
 
@@ -180,7 +180,7 @@ def _at_leaf(tree: Tree, leaf: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.stack(sums, axis=1)
 
 
-def _losses(tree: Tree, leaf, y, weight, loss: Loss) -> np.ndarray:
+def _losses(tree: Tree, leaf, y, weight, *, loss: Loss) -> np.ndarray:
     """Loss of the rows that pass a node, by its value, (n_nodes,)."""
     lost = np.zeros(tree.n_nodes)
     for rows, node in rows_by_level(tree, leaf):
