@@ -1,7 +1,7 @@
 """The Dask cluster on which runs are trained, where ``TREELAB_CLUSTER`` names one.
 
-A worker there is told where the store is, and takes the runs that wait from it as any
-worker does; all else passes through the store, which all machines see.
+A worker there gets the address of the store, and takes the runs that wait from it as
+any worker does; all else passes through the store, which all machines see.
 """
 
 from __future__ import annotations
