@@ -66,6 +66,9 @@ class CellForm:
     held: tuple[str, ...] = ()  # those of ``missing`` that training rows held
     # Whether true and false are 1 and 0, as where a model does not tell what it read.
     bools: bool = False
+    # Whether it is a column of whole dates that is called as parts of dates are, such
+    # as "month of sale".
+    whole_dates: bool = False
 
     def __post_init__(self):
         for name in ("missing", "held"):

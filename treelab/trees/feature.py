@@ -132,7 +132,8 @@ class Feature:
 
         A file may have a column "year of birth", which was written in a way of its own.
         """
-        is_own = self.form is not None and self.form.kind != "date"
+        form = self.form
+        is_own = form is not None and (form.kind != "date" or form.whole_dates)
         return None if is_own else parse_part(self.column)
 
     @cached_property
@@ -180,6 +181,8 @@ def feature_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
         if form is None and part is not None:
             dates = noted_form(frame, part[1])
             form = dates if dates is not None and dates.kind == "date" else None
+        elif form is not None and form.kind == "date":
+            form = replace(form, whole_dates=part is not None)
         if form is not None:
             forms[name] = form
     return forms

@@ -7,7 +7,7 @@ import pytest
 from treelab.data.problem import make_problem
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import read_table
-from treelab.trees.code import to_python
+from treelab.trees.code import to_python, to_sql
 from treelab.trees.date_parts import (
     first_day,
     has_times,
@@ -18,6 +18,7 @@ from treelab.trees.date_parts import (
 )
 from treelab.trees.dates import decimal_years
 from treelab.trees.feature import Feature, feature_forms, forms_of_model
+from treelab.trees.text import split_text
 from treelab.trees.tree import Tree
 
 RNG = np.random.default_rng(0)
@@ -105,3 +106,17 @@ def test_a_column_that_is_named_like_a_part_is_read_as_it_was_written():
     new = read_table(content, as_in=forms_of_model(tree))
     assert tree.predict(new.frame).tolist() == [0, 1]
     assert "computed from" not in to_python(tree)
+
+
+def test_dates_in_a_column_that_is_named_like_a_part_stay_dates():
+    text = b"month of sale,sale\n31/01/2021,5\n28/02/2021,6\n"
+    frame = read_table(text).frame
+    feature = Feature("month of sale", form=feature_forms(frame)["month of sale"])
+    limit = frame["month of sale"].mean()
+    tree = Tree.complete([feature], [0], [limit], [True], [[0.0], [1.0]])
+    assert split_text(tree, 0) == "month of sale before 15 February 2021"
+    new = read_table(b"month of sale,sale\n03/02/2021,5\n01/03/2021,6\n").frame
+    assert tree.predict(new).tolist() == [0, 1]
+    again = Tree.from_dict(tree.to_dict())
+    assert "2021-02-14" in to_sql(again)
+    assert "computed from" not in to_sql(again)
