@@ -43,6 +43,16 @@ def test_rows_without_weight_are_left_out_and_the_unit_of_weights_is_free(key, t
         np.testing.assert_array_equal(answers(weighted, frame), answers(alone, frame))
 
 
+@pytest.mark.parametrize("unit", [2.0**1000, 2.0**-1000])
+@pytest.mark.parametrize("kind", [CartClassifier, CartRegressor])
+def test_weights_whose_squares_leave_float64_count_as_others_do(kind, unit):
+    frame, y = table()
+    y, weight = target(y, kind.tasks[0]), 1 + drawn(len(y))
+    wanted = kind(random_state=0).fit(frame, y, weight)
+    found = kind(random_state=0).fit(frame, y, unit * weight)
+    np.testing.assert_array_equal(answers(found, frame), answers(wanted, frame))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("key", KEYS)

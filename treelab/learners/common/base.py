@@ -170,8 +170,10 @@ def check_numeric_target(
 def check_weights(weights, n_rows: int, name: str) -> np.ndarray | None:
     """Return the weights of rows as float64 (n_rows,); None where all count alike.
 
-    ``name`` is what messages call them. ValueError if there is not one for each row,
-    one is negative or no finite number (its row is named), or none is above 0.
+    Those whose squares leave float64 come in another unit, in which the largest is
+    about 1. ``name`` is what messages call them. ValueError if there is not one for
+    each row, one is negative or no finite number (its row is named), or none is above
+    0.
     """
     if weights is None:
         return None
@@ -197,6 +199,9 @@ def check_weights(weights, n_rows: int, name: str) -> np.ndarray | None:
         raise ValueError(
             f"{name} must have a weight above 0; all {n_rows} weights are zero."
         )
+    largest = weights.max()
+    if not 1e-100 < largest < 1e100:
+        weights = np.ldexp(weights, -np.frexp(largest)[1])
     return weights if np.ptp(weights) else None
 
 
