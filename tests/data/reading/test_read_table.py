@@ -51,6 +51,12 @@ def test_columns_without_a_name_are_named_and_empty_ones_go():
     assert "'column_1'" in notes_of(text)
 
 
+def test_a_line_that_names_all_but_the_known_column_names_it():
+    known = forms_of(read_table(b"x,,y\n0,-1,p\n0,-9,q\n").frame)
+    as_in = {"column_2": known["column_2"]}  # alone is read: x is constant
+    assert read_table(b"x,\n0,-5\n0,-7\n", as_in=as_in).frame.shape == (2, 2)
+
+
 def test_row_names_and_delimiters_at_the_end_shift_nothing():
     row_names = 'a,b\n"r1",1,2\n"r2",3,4\n'
     assert frame_of(row_names)["b"].tolist() == [2, 4]

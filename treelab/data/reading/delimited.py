@@ -371,7 +371,7 @@ def read_cells(
         sample = sample_records(text, delimiter)
         header = n_known(sample[0], known) > 0
         # Columns that were made up, as no line named them.
-        made_up = f"column_{len(columns)}" in known or "column_1" in known
+        made_up = any(form.width for form in known.values())
         if not header and not made_up:
             header = looks_like_header(sample)
             numbers = [cell for cell in sample[0] if NUMBER.match(cell.strip())]
