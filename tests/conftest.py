@@ -65,6 +65,8 @@ def _dealt(items: list, n_processes: int) -> list:
     ordered = sorted(items, key=lambda item: size[item.path])
     place = {path: i for i, path in enumerate(dict.fromkeys(i.path for i in ordered))}
     n_long = len(items) - len(items) // n_processes
+    while n_long > 0 and ordered[n_long - 1].path == ordered[n_long].path:
+        n_long -= 1  # a file's tests stay in their order
     long, short = ordered[:n_long], ordered[n_long:]
     return short + sorted(long, key=lambda item: place[item.path] % (n_processes - 1))
 

@@ -16,11 +16,12 @@ from benchmarks.__main__ import main
 def test_what_watchers_take_is_told_and_all_runs_end_in_turn(monkeypatch, capsys):
     # Of fewer trees, as a run that is stopped still scores and saves all of them.
     for settings in (watchers.LONG, watchers.SOON_SAVED):
-        monkeypatch.setitem(settings, "n_estimators", 256)
-    monkeypatch.setattr(watchers, "SETTLING_SECONDS", 3.0)
-    command = ["watchers", "--watchers", "5", "--polls", "6", "--starters", "2"]
+        monkeypatch.setitem(settings, "n_estimators", 64)
+    monkeypatch.setitem(watchers.SHORT, "max_epochs", 20)
+    monkeypatch.setattr(watchers, "SETTLING_SECONDS", 2.0)
+    command = ["watchers", "--watchers", "3", "--polls", "4", "--starters", "2"]
     assert main(command) == 0, capsys.readouterr().out
-    found = r"5 sessions watched .* took ([\d.]+) of a core"
+    found = r"3 sessions watched .* took ([\d.]+) of a core"
     (cores,) = re.findall(found, capsys.readouterr().out)
     assert float(cores) > 0
 

@@ -16,6 +16,13 @@ def _without_interim_reports(monkeypatch):
     monkeypatch.setattr("treelab.training.events.REPORT_SECONDS", float("inf"))
 
 
+@pytest.fixture
+def small_search(monkeypatch):
+    """All steps of the search for a size, with few candidates in each."""
+    monkeypatch.setattr("treelab.learners.common.tuned_tree.DEPTHS", (2,))
+    monkeypatch.setattr("treelab.learners.common.tuned_tree.LEAF_SIZES", (1,))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def folds_drawn_once():
     """Folds are drawn once, as of a large table, which is faster.

@@ -75,7 +75,7 @@ def test_as_many_new_rows_lie_between_quantiles_as_their_levels_say(learner):
 @pytest.mark.slow
 def test_as_many_new_rows_lie_below_a_quantile_of_linear_leaves():
     found, level = [], 0.1
-    for seed in range(3):
+    for seed in range(2):
         X, y = make_friedman1(2600, n_features=8, noise=2.0, random_state=seed)
         settings = FAST[GetRegressor] | {"loss": "quantile", "quantile": level}
         model = GetRegressor(random_state=seed, **settings).fit(X[:600], y[:600])
@@ -130,7 +130,7 @@ def test_ends_of_targets_that_are_small_or_far_from_0_are_those_of_others(settin
 @pytest.mark.slow
 def test_linear_leaves_hold_as_many_new_whole_numbers_as_were_asked_for():
     found = []
-    for seed in range(3):
+    for seed in range(2):
         X, y = make_friedman1(2600, n_features=8, noise=2.0, random_state=seed)
         y = np.round(y / 4)
         model = GetRegressor(random_state=seed, **FAST[GetRegressor])

@@ -1,5 +1,5 @@
-"""Default fits of the trained learners: the tree that is retained was trained, and
-what is said of its start is so."""
+"""Fits of the trained learners: the tree that is retained was trained, and what is said
+of its start is so. Default fits of many tables are ``benchmarks origins``."""
 
 import pytest
 
@@ -10,20 +10,25 @@ from treelab.learners.registry import make_estimator
 from treelab.trees.pruning_path import shown_tree
 
 TABLES = ("wine", "diabetes")
+SMALL = {
+    "gradtree": {"n_restarts": 6, "n_steps": 100},
+    "get": {"n_starts": 6, "n_steps": 200},
+    "argmin": {"depth": 4, "max_epochs": 60, "n_restarts": 2},
+}
 
 
 @pytest.fixture(
     scope="module", params=[(k, t) for k in SINGLE_TREES for t in TABLES], ids="-".join
 )
 def fitted(request):
-    """A learner fitted with defaults, its start, and its training rows."""
+    """A fitted learner, its start, and its training rows."""
     key, name = request.param
     table = BUILTIN[name]
     frame = table.load()
     X, y = frame.drop(columns=table.target), frame[table.target]
     start, last = StartOfRetained(), slice(None, None, 5)
     train = [i for i in range(len(X)) if i % 5]
-    learner = make_estimator(key, table.task, {}, random_state=0)
+    learner = make_estimator(key, table.task, SMALL[key], random_state=0)
     learner.fit(
         X.iloc[train],
         y.iloc[train],

@@ -67,16 +67,12 @@ class Change:
         return X, y * self.y + self.y_offset
 
 
-TOGETHER = {"all units": Change(1e-10, 0.1, (1e-10, 1e10, 1e-3))}
-TARGETS = {
-    "y * 1e-200": Change(y=1e-200),
-    "y * 1e100": Change(y=1e100),
-    "y + 1e12": Change(y_offset=1e12),
-}
-COLUMNS = {
-    "X * 1e-200": Change(x=(1e-200,) * 3),
-    "X * 1e100": Change(x=(1e100,) * 3),
-    "X + 1e12": Change(x_offset=1e12),
+# Of the target and of the columns at once; a classifier's target has no unit.
+CHANGES = {
+    "units that differ": Change(1e-10, 0.1, (1e-10, 1e10, 1e-3)),
+    "y * 1e-200, X * 1e100": Change(y=1e-200, x=(1e100,) * 3),
+    "y * 1e100, X * 1e-200": Change(y=1e100, x=(1e-200,) * 3),
+    "y + 1e12, X + 1e12": Change(y_offset=1e12, x_offset=1e12),
 }
 
 
@@ -116,25 +112,25 @@ def plain():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", TOGETHER | TARGETS | COLUMNS)
-@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", [name for name in REGRESSORS if name != "plain cart"])
 def test_a_regressor_explains_as_much_in_any_unit(plain, name, change):
     X, y = table()
     expected = r2(y, plain("number", name).predict(X))
-    X, y = (TOGETHER | TARGETS | COLUMNS)[change](X, y)
+    X, y = CHANGES[change](X, y)
     model = clone(REGRESSORS[name]).fit(X, y)
     assert r2(y, model.predict(X)) == pytest.approx(expected, abs=0.01)
     assert model.score(X, y) == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", TOGETHER | COLUMNS)
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_classifier_is_right_as_often_in_any_unit(plain, name, change):
     X, y = table()
     y = y > np.median(y)
     expected = plain("class", name).score(X, y)
-    X, _ = (TOGETHER | COLUMNS)[change](X, y)
+    X, _ = CHANGES[change](X, y)
     assert clone(CLASSIFIERS[name]).fit(X, y).score(X, y) == pytest.approx(
         expected, abs=0.01
     )

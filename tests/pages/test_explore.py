@@ -15,24 +15,18 @@ def test_an_empty_store_is_a_sentence_and_a_way_on(visit, page):
     assert not viewers(app)
 
 
-def every_kind():
-    """Every page, target and learner; every two of them meet in a quick case."""
-    targets = ["kind", "ripe", "weight"]
-    for i, page in enumerate(EXPLORE):
-        for j, target in enumerate(targets):
-            for k, learner in enumerate(MAKERS):
-                marks = [] if (i + j + k) % 3 == 0 else [pytest.mark.slow]
-                yield pytest.param(page, target, learner, marks=marks)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "target", "learner"), list(every_kind()))
-def test_every_kind_of_model_and_target_is_shown(visit, store, page, target, learner):
-    add_run(store, "cart", target)
-    run = add_run(store, learner, target, title="chosen one")
-    app = visit(page, **({"second": run} if page == "compare" else {"run": run}))
-    assert app.selectbox(key="bar-run").value == run
-    assert components(app) or app.get("plotly_chart") or app.info
+@pytest.mark.parametrize("target", ["kind", "ripe", "weight"])
+@pytest.mark.parametrize("page", EXPLORE)
+def test_every_kind_of_model_and_target_is_shown(visit, store, page, target):
+    other = add_run(store, "cart", target)
+    first, *more = [add_run(store, learner, target) for learner in MAKERS]
+    app = visit(page, run=first, **({"against": other} if page == "compare" else {}))
+    for run in (first, *more):
+        app.selectbox(key="bar-run").set_value(run).run()
+        assert not app.exception, app.exception
+        assert app.selectbox(key="bar-run").value == run
+        assert components(app) or app.get("plotly_chart") or app.info
 
 
 @pytest.mark.parametrize("page", EXPLORE[:-1])

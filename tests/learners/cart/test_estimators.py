@@ -31,7 +31,7 @@ def test_scikit_learns_checks_of_the_plain_tree(estimator, check):
     [CartClassifier(min_samples_leaf=LEAF), CartRegressor()],
     expected_failed_checks=of_drawn_rows,
 )
-def test_scikit_learns_checks_of_the_tuned_tree(estimator, check):
+def test_scikit_learns_checks_of_the_tuned_tree(small_search, estimator, check):
     check(estimator)
 
 

@@ -41,10 +41,9 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [GetRegressor(**CHECKED), GetRegressor(leaves="linear", **CHECKED)],
-    expected_failed_checks=of_drawn_rows,
+    [GetRegressor(leaves="linear", **CHECKED)], expected_failed_checks=of_drawn_rows
 )
-def test_scikit_learns_checks_of_the_regressors(estimator, check):
+def test_scikit_learns_checks_of_the_regressor(estimator, check):
     check(estimator)
 
 

@@ -11,7 +11,6 @@ from tests.learners.drawn_rows import of_drawn_rows
 from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
 from treelab.learners.cart.estimators import CartClassifier
-from treelab.learners.common import tuned_tree
 from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.gradtree import estimators
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
@@ -27,11 +26,9 @@ STILL = {**dict.fromkeys(RATES, 0.0), "n_steps": 1}
 
 
 @pytest.fixture
-def small_search(monkeypatch):
-    """All steps of the search for a size, with few candidates in each."""
+def small_search(small_search, monkeypatch):
+    """And with few splits of random trees."""
     monkeypatch.setattr(estimators, "N_SPLITS", 14)
-    monkeypatch.setattr(tuned_tree, "DEPTHS", (2,))
-    monkeypatch.setattr(tuned_tree, "LEAF_SIZES", (1,))
 
 
 @pytest.mark.slow

@@ -143,14 +143,14 @@ def ended(process) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", LONG)
-def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
+def test_a_process_killed_twice_costs_no_tree(store, problem, learner):
     options = {"device": "cpu"}
     whole, killed = (
         store.create(learner, LONG[learner], problem, **options) for _ in range(2)
     )
     assert ended(apart.start(apart.train, whole, store.home)) == 0
     n_killed = 0
-    for moment in np.linspace(0.2, 0.8, 3):
+    for moment in (0.3, 0.7):
         process = apart.start(apart.train, killed, store.home)
         while process.is_alive() and not has_come(store.run(killed), moment):
             time.sleep(0.02)
@@ -160,10 +160,10 @@ def test_a_process_killed_three_times_costs_no_tree(store, problem, learner):
             n_killed += 1
             assert store.interrupt_dead_runs() == [killed]
             assert store.resume(killed)
-    assert n_killed == 3
+    assert n_killed == 2
     assert not checkpoints.checkpointer_of(store, store.run(killed)).is_empty
     assert ended(apart.start(apart.train, killed, store.home)) == 0
-    assert store.run(killed).attempts == 4
+    assert store.run(killed).attempts == 3
     assert tree_of(store, killed) == tree_of(store, whole)
 
 
@@ -214,7 +214,7 @@ def test_a_learner_that_grows_a_tree_at_once_ends_with_the_same_tree(store, lear
     whole, killed = (store.create(learner, {}, problem, device="cpu") for _ in range(2))
     assert ended(apart.start(apart.train, whole, store.home)) == 0
     trained = store.run(whole)
-    for moment in (0.0, 0.1, 0.2):  # of the time it takes
+    for moment in (0.0, 0.2):  # of the time it takes
         process = apart.start(apart.train, killed, store.home)
         while process.is_alive() and store.run(killed).state != "running":
             time.sleep(0.002)
@@ -225,5 +225,5 @@ def test_a_learner_that_grows_a_tree_at_once_ends_with_the_same_tree(store, lear
         assert store.interrupt_dead_runs() == [killed]
         assert store.resume(killed)
     assert ended(apart.start(apart.train, killed, store.home)) == 0
-    assert store.run(killed).attempts == 4
+    assert store.run(killed).attempts == 3
     assert tree_of(store, killed) == tree_of(store, whole)

@@ -26,6 +26,7 @@ from treelab.learners.common.tuned_tree import (
 from treelab.training.events import Monitor
 from treelab.trees.constraints import kept, kept_path
 from treelab.trees.pruning import SizePath, path_of_sizes, simplify, unscored_path
+from treelab.trees.tree import Tree
 
 MOST_LEAVES = 1000  # of a path, unless larger trees score better: nobody reads more
 
@@ -115,14 +116,18 @@ class _Cart(CartSettings, TunedTree):
         rows = X, seen, data.y, data.encoder.features_, data.weight
         restarts = Restarts(search, rows, settings.n_restarts, random)
         longest = max(choice.scores.argmax() + 1, (sizes <= MOST_LEAVES).sum())
-        trees = []
+        trees: list[Tree] = []
+        made: dict[tuple, Tree] = {}  # many sizes have the same tree
         for size, candidate in zip(sizes[:longest].tolist(), choice.candidates):
-            tree = restarts.retained(candidate, size)
-            notes = self._tuned_notes(search, candidate)
-            weights = None
-            if classes is not None:
-                weights = search.predicting[candidate.weighting]
-            trees.append(simplify(self._exported(tree, data, weights, notes)))
+            key = candidate, restarts.steps(candidate, size)
+            if key not in made:
+                tree = restarts.retained(candidate, size)
+                notes = self._tuned_notes(search, candidate)
+                weights = None
+                if classes is not None:
+                    weights = search.predicting[candidate.weighting]
+                made[key] = simplify(self._exported(tree, data, weights, notes))
+            trees.append(made[key])
         return path_of_sizes(
             trees,
             sizes[:longest],

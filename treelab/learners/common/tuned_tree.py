@@ -477,6 +477,19 @@ class Restarts:
 
     def trees(self, candidate: Candidate, n_leaves: int) -> list[Tree]:
         """Return a candidate's trees, pruned to at most so many leaves."""
+        steps = self.steps(candidate, n_leaves)
+        return [path.trees[at] for path, at in zip(self._pruned(candidate), steps)]
+
+    def steps(self, candidate: Candidate, n_leaves: int) -> tuple[int, ...]:
+        """Say which pruning of each tree has at most so many leaves.
+
+        Where all of a candidate's are the same for two sizes, so are the trees.
+        """
+        most = np.array([n_leaves])
+        return tuple(int(steps_at(path, most)[0]) for path in self._pruned(candidate))
+
+    def _pruned(self, candidate: Candidate) -> list[CostComplexityPath]:
+        """Grow a candidate's trees once, and prune each."""
         leaf_size, depth = candidate.min_samples_leaf, candidate.max_depth
         if leaf_size not in self._deep:
             X, seen, y, features, own = self._rows
@@ -487,8 +500,7 @@ class Restarts:
         if (depth, leaf_size) not in self._paths:
             paths = [cut_path(tree, depth) for tree in self._deep[leaf_size]]
             self._paths[depth, leaf_size] = paths
-        paths, most = self._paths[depth, leaf_size], np.array([n_leaves])
-        return [path.trees[int(steps_at(path, most)[0])] for path in paths]
+        return self._paths[depth, leaf_size]
 
     def retained(self, candidate: Candidate, n_leaves: int) -> Tree:
         """Return the tree of a size that is retained; see ``retained``."""

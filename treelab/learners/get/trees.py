@@ -275,22 +275,28 @@ def leaf_models(leaf: np.ndarray, constants: np.ndarray, rows: Rows) -> np.ndarr
         bounds = np.searchsorted(leaf, np.arange(width + 1) * (n_leaves // width))
         above, n_rows = models[parent], np.diff(bounds)
         models, node = above.copy(), leaf // (n_leaves // width)
-        changed = np.flatnonzero(n_rows != n_rows_above[parent])
+        changed = np.flatnonzero((n_rows != n_rows_above[parent]) & (n_rows > 0))
         for _ in range(1 if loss.is_squared else N_REWEIGHTINGS):
+            if not len(changed):
+                break
             factor = np.ones(len(y))
             if not loss.is_squared:
                 predicted = np.einsum("nf,nf->n", design, models[node])
                 factor = least_squares_weights(loss, predicted, y)
+            inverse, equations = 1 / factor, []
             for own in changed:
                 at = slice(bounds[own], bounds[own + 1])
-                if bounds[own] == bounds[own + 1]:
-                    continue
-                models[own] = above[own] + ridge(
-                    design[at],
-                    y[at] - design[at] @ above[own],
-                    penalty / (1 / factor[at]).mean(),
-                    weight[at] * factor[at],
+                equations.append(
+                    normal_equations(
+                        design[at],
+                        y[at] - design[at] @ above[own],
+                        penalty / (inverse[at].sum() / n_rows[own]),
+                        weight[at] * factor[at],
+                    )
                 )
+            grams, sums = map(np.stack, zip(*equations))
+            found = np.linalg.solve(grams, sums[..., None])[..., 0]
+            models[changed] = above[changed] + found
         n_rows_above, width = n_rows, 2 * width
     models[:, 0] -= models[:, 1:] @ centre
     if loss.is_squared:
@@ -353,10 +359,20 @@ def ridge(
     weight: np.ndarray | float = 1.0,
 ) -> np.ndarray:
     """Coefficients (P,) of a ridge regression on rows (n, P), each with a penalty."""
+    return np.linalg.solve(*normal_equations(design, y, penalty, weight))
+
+
+def normal_equations(
+    design: np.ndarray,
+    y: np.ndarray,
+    penalty: float | np.ndarray,
+    weight: np.ndarray | float = 1.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Matrix (P, P) and right side (P,) of the equations that ``ridge`` solves."""
     weighted = design.T * weight
     gram = weighted @ design
-    gram[np.diag_indices_from(gram)] += penalty
-    return np.linalg.solve(gram, weighted @ y)
+    gram.flat[:: len(gram) + 1] += penalty  # its diagonal
+    return gram, weighted @ y
 
 
 # A tree in the user's columns and units.

@@ -245,7 +245,7 @@ class GradTree(GradTreeSettings, TunedTree):
         if small is not None and leads.any():
             own = np.flatnonzero(leads).tolist()
             size = int(sizes[choice.chosen if choice.chosen in own else own[-1]])
-            groups.append(Group("random", small.began[:n], small.trees[:n], own, size))
+            groups.append(Group("random", small.began, small.trees, own, size))
         return sorted(groups, key=lambda group: choice.chosen not in group.sizes)
 
     def _network(self, table: "Table", starts: Starts, device) -> HardTrees:
@@ -330,8 +330,10 @@ class GradTree(GradTreeSettings, TunedTree):
         for group, tree in zip(groups, trees):
             prunings = self._prunings(table, tree)
             steps = steps_at(prunings, choice.sizes[group.sizes]).tolist()
-            for place, step in zip(group.sizes, steps):
-                found[place] = self._merged(table, prunings.trees[step])
+            made = {
+                step: self._merged(table, prunings.trees[step]) for step in set(steps)
+            }
+            found |= {place: made[step] for place, step in zip(group.sizes, steps)}
         path = path_of_sizes(
             [found[z] for z in range(len(choice.sizes))],
             choice.sizes,
@@ -549,7 +551,8 @@ class RandomTrees:
 
     # (Z, n_parts): at each number of leaves, of prunings of the best fit of each fold.
     fold_scores: np.ndarray
-    # Over encoded columns, as they are and as they began, the best fit first.
+    # As many as there are restarts, over encoded columns, as they are and as they
+    # began, the best fit first.
     trees: list[Tree]
     began: list[Tree]
 
@@ -577,23 +580,27 @@ def train_in_folds(
     rows = Rows(x, x, y, weight, errors)
     network = HardTrees(starts, rows, table.objective, settings, generator.device)
     result = train_trees(network, settings, monitor, generator)
-    trees = []
-    for tree in table.trees(network.arrays()):
+    error = errors(network.leaves())
+    best = np.argmin(np.split(error, len(folds)), axis=1) + n_trees * np.arange(
+        len(folds)
+    )
+    order = np.argsort(error, kind="stable")[: settings.n_restarts]
+    needed = np.union1d(best, order)  # of all trees the few that are looked at
+    trees = {}
+    for place, tree in zip(needed, table.trees(network.arrays().take(needed))):
         grown = search.with_rows(tree, x, y, each)
         n_rows = np.where(grown.n_rows < FEWEST * len(y), 0, grown.n_rows)
-        trees.append(prune_empty(replace(grown, n_rows=n_rows)))
-    error = errors(network.leaves())
+        trees[place] = prune_empty(replace(grown, n_rows=n_rows))
     part = assign_parts(len(y), seed=search.seed, groups=groups)
     sums = []
     for fold, held in enumerate(folds):
-        best = fold * n_trees + int(np.split(error, len(folds))[fold].argmin())
-        seen = search.with_rows(trees[best], x[~held], y[~held], each[~held])
+        seen = search.with_rows(trees[best[fold]], x[~held], y[~held], each[~held])
         path = cost_complexity_path(seen)
         held_out = x[held], y[held], part[held], each[held]
         sums.append(path_sums(path, held_out, search)[table.weighting])
     scores = pooled_scores(np.sum(sums, axis=0), search.scored_as)
-    began, order = table.trees(starts), np.argsort(error, kind="stable")
-    found = RandomTrees(scores, [trees[e] for e in order], [began[e] for e in order])
+    began = table.trees(starts.take(order))
+    found = RandomTrees(scores, [trees[e] for e in order], began)
     return found, result.reason == "callback"
 
 

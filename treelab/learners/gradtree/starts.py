@@ -44,6 +44,11 @@ class Starts:
     def __len__(self):
         return len(self.columns)
 
+    def take(self, places: np.ndarray) -> "Starts":
+        """Return some of the trees, in this order."""
+        own = (self.columns, self.logits, self.threshold, self.leaf_value)
+        return Starts(*(array[places] for array in own))
+
     def splits(self, tree: int) -> tuple[np.ndarray, np.ndarray]:
         """Column and threshold (N,) that a tree's splits test."""
         chosen = self.logits[tree].argmax(-1)
