@@ -98,7 +98,8 @@ def test_a_quantile_of_grande_lies_where_rows_held_out_of_folds_say(monkeypatch)
 
 def test_leaves_of_a_wide_target_have_wide_intervals():
     X, y = noisy(1500)
-    low, high = CartRegressor(random_state=0).fit(X, y).predict_interval(X).T
+    plain = CartRegressor(tune=False, max_leaf_nodes=12, random_state=0)
+    low, high = plain.fit(X, y).predict_interval(X).T
     width = high - low
     assert width[X["side"] == 1].mean() > 2.5 * width[X["side"] == 0].mean()
 
@@ -163,12 +164,13 @@ def test_a_weight_of_two_is_a_row_twice():
 
 def test_without_a_level_or_rows_there_is_none():
     X, y = noisy(100)
-    model = CartRegressor(interval=None, random_state=0).fit(X, y)
+    plain = {"tune": False, "random_state": 0}
+    model = CartRegressor(interval=None, **plain).fit(X, y)
     assert model.tree_.interval is None
     with pytest.raises(ValueError, match="knows no interval"):
         model.predict_interval(X)
     assert interval_text(model.tree_, X) == ""
-    assert CartRegressor(random_state=0).fit(X[:6], y[:6]).tree_.interval is None
+    assert CartRegressor(**plain).fit(X[:6], y[:6]).tree_.interval is None
     assert "interval" not in CartClassifier().get_params()
 
 
@@ -189,7 +191,7 @@ def test_a_tree_carries_its_interval_into_files_words_and_columns(tmp_path):
 
 def test_an_interval_must_fit_its_tree():
     X, y = noisy(100)
-    tree = CartRegressor(random_state=0).fit(X, y).tree_
+    tree = CartRegressor(tune=False, random_state=0).fit(X, y).tree_
     for wrong, message in [
         ({"interval_level": None}, "go together"),
         ({"interval_level": 1.0}, "between 0 and 1"),

@@ -21,7 +21,7 @@ SMALL = {
     "optimal": {"max_depth": 2},
 }
 rng = np.random.default_rng(0)
-X = pd.DataFrame(rng.normal(size=(6000, 12)).round(3), columns=[*"abcdefghijkl"])
+X = pd.DataFrame(rng.normal(size=(3000, 12)).round(3), columns=[*"abcdefghijkl"])
 score = np.sin(2 * X["a"]) + X["b"] * X["c"] + 0.3 * rng.normal(size=len(X))
 y = pd.Series(np.where(score > 0, "yes", "no"))
 found = {"threads": str(torch.get_num_threads())}

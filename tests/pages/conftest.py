@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
@@ -38,15 +39,15 @@ def visit(store):
 
     def open_page(name: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(APP), default_timeout=30)
+        if name != "data":
+            with pytest.MonkeyPatch.context() as patch:  # no more than the app shell
+                patch.setattr("pages.widgets.page.page_title", lambda *_: st.stop())
+                app.run()
+            app.switch_page(f"pages/{name}.py")
         for key, value in params.items():
             app.query_params[key] = value
         app.run()
-        if name != "data":
-            app.switch_page(f"pages/{name}.py")
-            for key, value in params.items():
-                app.query_params[key] = value
-            app.run()
-        if "tab" in params:  # the first page's tabs had the same key
+        if "tab" in params and "tab" not in app.session_state:
             app.session_state["tab"] = params["tab"]
             app.run()
         assert not app.exception, app.exception

@@ -1,5 +1,7 @@
 """Tuning, against the same search done slowly, and what it may not do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from treelab.learners.common.folds import repeated_folds
 from treelab.learners.common.tuned_tree import Candidate
 from treelab.training.checkpointer import Checkpointer
 from treelab.trees.pruning import cut_at, prune_to_size, within_one_standard_error
+from treelab.trees.tree import leaf_of
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +37,20 @@ def noisy(task: str, n_rows: int = 120, *, seed: int = 0):
     return X, y.to_numpy()
 
 
-def slow_predictions(candidate: Candidate, size: int, deep, X, y, X_held, search):
-    """Cut a deep tree at the depth, prune it, refit its leaves one by one, predict."""
+def pruned(candidate: Candidate, size: int, deep):
+    """Cut a deep tree at the depth, and prune it."""
     tree = deep
     if candidate.max_depth is not None:
         tree = cut_at(tree, tree.level >= candidate.max_depth)
-    tree = prune_to_size(tree, size)
-    leaf, predicted = tree.apply(X), {}
+    return prune_to_size(tree, size)
+
+
+def slow_predictions(candidate: Candidate, tree, X, y, X_held, search):
+    """Refit the leaves of a tree one by one, and predict.
+
+    Rows are matrices, as the trees have no categories.
+    """
+    leaf, predicted = leaf_of(tree, X), {}
     for node in np.unique(leaf):
         here = y[leaf == node]
         if search.greedy.classes is None:
@@ -52,7 +62,7 @@ def slow_predictions(candidate: Candidate, size: int, deep, X, y, X_held, search
             for label, weight in zip(search.greedy.classes, weights, strict=True)
         ]
         predicted[node] = search.greedy.classes[int(np.argmax(votes))]
-    return np.array([predicted[node] for node in tree.apply(X_held)])
+    return np.array([predicted[node] for node in leaf_of(tree, X_held)])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +86,7 @@ def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
     monkeypatch.setattr("treelab.learners.cart.estimators.cross_validate", searched)
     X, y = noisy(task)
     kind = CartRegressor if task == "regression" else CartClassifier
-    model = kind(random_state=0, max_leaf_nodes=7).fit(X, y)
+    model = kind(random_state=0, max_leaf_nodes=5).fit(X, y)
     scores, search = seen["scores"], seen["search"]
     codes = y if task == "regression" else np.unique(y, return_inverse=True)[1]
     repeats = repeated_folds(codes, seed=search.seed)
@@ -88,15 +98,20 @@ def test_scores_and_choice_are_those_of_a_slow_search(task, monkeypatch):
         for k, held in enumerate(folds)
         for leaf_size in (2, 12)
     }
-    truth = np.concatenate([y[held] for held in folds])
+    made = {}  # weights of classes change no tree
+    truth, rows = np.concatenate([y[held] for held in folds]), X.to_numpy()
     for c, candidate in enumerate(search.candidates(len(y))):
         for s, size in enumerate(search.sizes.tolist()):
             predicted, around = [], 0.0
             for k, held in enumerate(folds):
-                tree = deep[k, candidate.min_samples_leaf]
+                key = k, replace(candidate, weighting=0), size
+                if key not in made:
+                    grown = deep[k, candidate.min_samples_leaf]
+                    made[key] = pruned(candidate, size, grown)
+                tree = made[key]
                 predicted.append(
                     slow_predictions(
-                        candidate, size, tree, X[~held], y[~held], X[held], search
+                        candidate, tree, rows[~held], y[~held], rows[held], search
                     )
                 )
                 if task == "regression":
