@@ -121,7 +121,7 @@ def test_a_run_is_paused_and_goes_on_with_its_curve(store, queued):
     store.start(run_id, ME)
     store.request_pause(run_id)
     assert not store.add_events(run_id, [Progress(1, 2, 0.5, 0.5, 0.1)])
-    assert store.is_pause_requested(run_id)
+    assert store.why_ending(run_id, 1) == "pause"
     assert not store.resume(run_id)  # still running
     assert store.finish(run_id, "paused")
     assert store.resume(run_id)

@@ -242,7 +242,7 @@ class EventRecorder:
         """
         if not self.flush() and not self.stop_requested:
             self.check_is_ours()
-            if self._store.is_pause_requested(self._run_id):
+            if self._store.why_ending(self._run_id, self.attempt) == "pause":
                 self._abort(Paused())
             else:
                 self.stop_requested = True
@@ -256,7 +256,7 @@ class EventRecorder:
 
     def check_is_ours(self) -> None:
         """Raise ``Lost`` where the run has ended, or others took it up again."""
-        if not self._store.is_in_training(self._run_id, self.attempt):
+        if self._store.why_ending(self._run_id, self.attempt) == "lost":
             raise Lost
 
     def _abort(self, error: Interrupted) -> None:

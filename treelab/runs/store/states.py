@@ -258,17 +258,19 @@ class RunStates:
                 (run_id,),
             )
 
-    def is_in_training(self, run_id: str, attempt: int) -> bool:
-        """Whether a run is in its so many-th training, not ended and begun anew."""
-        query = "SELECT 1 FROM runs WHERE id = ? AND state = 'running' AND attempts = ?"
-        return bool(fetch(self.database, query, (run_id, attempt)))
+    def why_ending(self, run_id: str, attempt: int) -> str:
+        """Return why a training is not to go on: "stop", "pause", or "lost".
 
-    def is_pause_requested(self, run_id: str) -> bool:
-        """Whether the stop that was asked for is a pause."""
-        where, values = self._seen()
-        query = f"SELECT pause_requested FROM runs WHERE id = ? AND {where}"
-        rows = fetch(self.database, query, (run_id, *values))
-        return bool(rows and rows[0]["pause_requested"])
+        It is lost where the run has ended, or is in another attempt by now.
+        """
+        query = (
+            "SELECT pause_requested FROM runs"
+            " WHERE id = ? AND state = 'running' AND attempts = ?"
+        )
+        rows = fetch(self.database, query, (run_id, attempt))
+        if not rows:
+            return "lost"
+        return "pause" if rows[0]["pause_requested"] else "stop"
 
     def resume(self, run_id: str) -> bool:
         """Queue a paused, interrupted or failed run again, with its curve so far.
