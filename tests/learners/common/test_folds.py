@@ -53,6 +53,14 @@ def test_rows_of_a_group_are_held_out_together(target):
     assert len({(group, own) for group, own in zip(GROUPS, part)}) == 17
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_class_of_one_row_trains_and_no_row_is_on_both_sides(seed):
+    target = np.append(np.arange(40) % 2, 2)
+    train, held_out = hold_out(target, by_class=True, seed=seed)
+    assert set(target[train]) == {0, 1, 2}
+    assert sorted([*train, *held_out]) == list(range(41))
+
+
 def test_few_groups_make_few_folds_and_one_counts_as_none():
     assert set(assign_folds(CLASSES, 5, seed=0, groups=np.arange(200) // 90)) == {
         0,

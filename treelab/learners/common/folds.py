@@ -58,7 +58,7 @@ def hold_out(
 
     Where the ``target`` (n,) holds classes, ``by_class``, both splits have the same
     fractions of each where there are rows enough, and training has a row of every
-    class; so a class's only group trains (``groups`` are as in ``assign_folds``).
+    class: a class's only row, or group, trains (``groups`` are as in ``assign_folds``).
     Tables too small to spare a row, or a group, are validated on their training rows.
     """
     rows = np.arange(len(target))
@@ -80,10 +80,8 @@ def hold_out(
     if by_class:
         missing = np.setdiff1d(target, target[train])
         rescued = held_out[np.isin(target[held_out], missing)]
-        train = np.concatenate([train, rescued])
-        if has_groups(groups):
-            held_out = np.setdiff1d(held_out, rescued)
-    if len(held_out) == 0:  # each group is the only one of its class
+        train, held_out = np.append(train, rescued), np.setdiff1d(held_out, rescued)
+    if len(held_out) == 0:  # each is the only one of its class
         return rows, rows
     return np.sort(train), np.sort(held_out)
 
