@@ -9,7 +9,7 @@ import torch
 from tests.slow_params import slow_after
 from treelab.learners.argmin.clustering import ArgminTreeClusterer
 from treelab.learners.registry import make_estimator
-from treelab.ops.activity import preference_traversal, ridge_traversal
+from treelab.ops.activity import preference_program, ridge_program, traversal
 from treelab.ops.axis_trees import axis_trees
 from treelab.ops.oblique import oblique_margin, soft_route
 from treelab.training.gradients import Gradients
@@ -71,13 +71,20 @@ def operators():
         ),
         (weights, bounds, normal(5, 8, 1)),
     )
-    activity = lambda of: lambda *given: of(*given)[1]  # noqa: E731
     strength, preference = (
         torch.tensor([0.1, 1.0, 10.0]),
         torch.rand(3, 15, generator=rng),
     )
-    yield "ridge", activity(ridge_traversal), (scores, strength)
-    yield "preference", activity(preference_traversal), (scores, preference)
+    yield (
+        "ridge",
+        lambda s, own: traversal(s, ridge_program(s, own))[1],
+        (scores, strength),
+    )
+    yield (
+        "preference",
+        lambda s, own: traversal(s, preference_program(own))[1],
+        (scores, preference),
+    )
 
 
 @pytest.mark.slow

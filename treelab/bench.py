@@ -25,7 +25,7 @@ from treelab.data.reading.read_table import read_table
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
 from treelab.learners.grande.settings import GrandeSettings
 from treelab.learners.grande.weighting import entropy, weighted_prediction
-from treelab.ops.activity import ridge_traversal
+from treelab.ops.activity import ridge_program, traversal
 from treelab.ops.axis_trees import axis_trees
 from treelab.ops.decide import decide
 from treelab.ops.oblique import oblique_margin, soft_route
@@ -302,7 +302,7 @@ def solver_step(
 
     def step() -> None:
         start.grad = None
-        ridge_traversal(start, strength)[0].sum().backward()
+        traversal(start, ridge_program(start, strength))[0].sum().backward()
 
     return step
 

@@ -11,12 +11,12 @@ from tests.ops.activity_reference import (
     ridge_activity,
 )
 from treelab.ops.activity import (
+    activity_of_splits,
     known_traversal,
     path_scores,
-    preference_activity_of_splits,
-    preference_traversal,
-    ridge_activity_of_splits,
-    ridge_traversal,
+    preference_program,
+    ridge_program,
+    traversal,
     traverse,
 )
 
@@ -40,7 +40,7 @@ def seeds(n):
     return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, n))]
 
 
-def ridge_program(q, strength):
+def ridge_arrays(q, strength):
     """Scores, preferences and penalty of the ridge program, as arrays."""
     return q.numpy() + 0.5, np.zeros(q.shape[0]), float(strength)
 
@@ -73,7 +73,7 @@ def test_ridge_activity_agrees_with_a_conic_solver(depth, strength, seed):
     a = ridge_activity(q, torch.full((2,), strength, dtype=torch.float64))
     for tree in range(2):
         np.testing.assert_allclose(
-            a[tree], conic(*ridge_program(q[tree], strength)), atol=1e-5
+            a[tree], conic(*ridge_arrays(q[tree], strength)), atol=1e-5
         )
 
 
@@ -166,16 +166,20 @@ def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
     score = torch.randn(3, 2**depth - 1, 40, generator=rng, dtype=torch.float64)
     if form == "ridge":
         setting = torch.tensor([0.7, 5.1, 50.3], dtype=torch.float64)
-        fused, alone = ridge_traversal, ridge_activity
+        program, alone = ridge_program, ridge_activity
     else:
         shape = (3, 2 ** (depth + 1) - 1)
         setting = 4 * torch.rand(shape, generator=rng, dtype=torch.float64) - 2
-        fused, alone = preference_traversal, preference_activity
+        alone = preference_activity
+
+        def program(_, preference):
+            return preference_program(preference)
+
     results = []
     for one_kernel in (True, False):
         inputs = score.clone().requires_grad_(), setting.clone().requires_grad_()
         if one_kernel:
-            z, a = fused(*inputs)
+            z, a = traversal(inputs[0], program(*inputs))
         else:
             q = path_scores(inputs[0])
             a = alone(q, inputs[1])
@@ -185,10 +189,7 @@ def test_the_fused_traversal_is_its_parts_forward_and_backward(form, depth):
         results.append((z.detach(), a.detach(), *(i.grad for i in inputs)))
     for one, other in zip(*results):
         torch.testing.assert_close(one, other)
-    of_splits = {
-        "ridge": ridge_activity_of_splits,
-        "preference": preference_activity_of_splits,
-    }[form]
-    torch.testing.assert_close(of_splits(score, setting), results[0][1], atol=0, rtol=0)
+    a = activity_of_splits(score, program(score, setting))
+    torch.testing.assert_close(a, results[0][1], atol=0, rtol=0)
     z = known_traversal(score, results[0][1])
     torch.testing.assert_close(z, results[0][0])

@@ -47,42 +47,54 @@ def traverse(path_score: Tensor, activity: Tensor) -> Tensor:
     return torch.minimum(path_score.clamp(min=0), activity[..., None])
 
 
-def ridge_traversal(
-    split_score: Tensor, pruning_strength: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Traversal (E, T, B) and activity (E, T) under a ridge penalty.
+Program = tuple[Tensor, Tensor, float]
+"""Preference (E, T), penalty (E,) and offset: what the activity minimises."""
 
-    The program of the final version: the activity minimises, over 0 <= a <= 1, no node
-    above its parent, ``sum_t lambda/2 a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t -
-    q_bt - 1/2)^2``, of split scores (E, N, B) and each tree's lambda (E,), at least 0.
-    Where 0 leaves several minimisers, the smallest is taken. On the CPU one kernel does
-    this, :func:`path_scores` and :func:`traverse`. Both are differentiable in both
-    arguments.
+
+def ridge_program(split_score: Tensor, pruning_strength: Tensor) -> Program:
+    """The program of the final version, of split scores (E, N, B).
+
+    The activity minimises, over 0 <= a <= 1, no node above its parent, ``sum_t lambda/2
+    a_t^2 + 1/2 sum_{b: a_t <= q_bt + 1/2} (a_t - q_bt - 1/2)^2``, of each tree's lambda
+    (E,), at least 0. Where 0 leaves several minimisers, the smallest is taken.
     """
-    return _traversal(split_score, *_ridge_program(split_score, pruning_strength))
+    n_nodes = 2 * split_score.shape[1] + 1
+    no_preference = split_score.new_zeros(len(split_score), n_nodes)
+    return no_preference, pruning_strength, MARGIN
 
 
-def preference_traversal(
-    split_score: Tensor, preference: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Traversal (E, T, B) and activity (E, T) close to a learned preference, eq. 4.
+def preference_program(preference: Tensor) -> Program:
+    """The program close to a learned preference, eq. 4.
 
     The activity minimises, over 0 <= a <= 1, no node above its parent, ``sum_t 1/2 (a_t
-    - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``, of split scores (E, N, B)
-    and preferences eta (E, T), any real numbers. Both are differentiable in both
-    arguments.
+    - eta_t)^2 + 1/2 sum_{b: a_t <= q_bt} (a_t - q_bt)^2``, of preferences eta (E, T),
+    any real numbers.
     """
-    return _traversal(split_score, *_preference_program(preference))
+    return preference, preference.new_ones(len(preference)), 0.0
 
 
-def ridge_activity_of_splits(split_score: Tensor, pruning_strength: Tensor) -> Tensor:
-    """Activity (E, T) of ``ridge_traversal``, without z and without gradient."""
-    return _activity(split_score, *_ridge_program(split_score, pruning_strength))
+def traversal(split_score: Tensor, program: Program) -> tuple[Tensor, Tensor]:
+    """Traversal (E, T, B) and activity (E, T) of split scores (E, N, B).
+
+    On the CPU one kernel does this, :func:`path_scores` and :func:`traverse`. Both are
+    differentiable in the scores and in the program's tensors.
+    """
+    preference, penalty, offset = program
+    if split_score.device.type == "cpu":
+        return TraversalOnCpu.apply(split_score, preference, penalty, offset)
+    q = path_scores(split_score)
+    activity = solve_activity(q, preference, penalty, offset=offset)
+    return traverse(q, activity), activity
 
 
-def preference_activity_of_splits(split_score: Tensor, preference: Tensor) -> Tensor:
-    """Activity (E, T) of ``preference_traversal``, without z and without gradient."""
-    return _activity(split_score, *_preference_program(preference))
+def activity_of_splits(split_score: Tensor, program: Program) -> Tensor:
+    """Activity (E, T) of ``traversal``, without z and without gradient."""
+    preference, penalty, offset = program
+    if split_score.device.type == "cpu":
+        return activity_on_cpu(split_score, preference, penalty, offset)
+    with torch.no_grad():
+        q = path_scores(split_score)
+        return solve_activity(q, preference, penalty, offset=offset)
 
 
 def known_traversal(split_score: Tensor, activity: Tensor) -> Tensor:
@@ -91,42 +103,6 @@ def known_traversal(split_score: Tensor, activity: Tensor) -> Tensor:
         return traverse_on_cpu(split_score, activity)
     with torch.no_grad():
         return traverse(path_scores(split_score), activity)
-
-
-def _ridge_program(split_score: Tensor, pruning_strength: Tensor):
-    """Preference (none), penalty and offset of the ridge program."""
-    no_preference = split_score.new_zeros(
-        len(split_score), 2 * split_score.shape[1] + 1
-    )
-    return no_preference, pruning_strength, MARGIN
-
-
-def _preference_program(preference: Tensor):
-    """Preference, penalty (1) and offset (0) of the preference program."""
-    return preference, preference.new_ones(len(preference)), 0.0
-
-
-def _activity(
-    split_score: Tensor, preference: Tensor, penalty: Tensor, offset: float
-) -> Tensor:
-    """Activity alone, by the fused kernel where there is one."""
-    if split_score.device.type == "cpu":
-        return activity_on_cpu(split_score, preference, penalty, offset)
-    with torch.no_grad():
-        return solve_activity(
-            path_scores(split_score), preference, penalty, offset=offset
-        )
-
-
-def _traversal(
-    split_score: Tensor, preference: Tensor, penalty: Tensor, offset: float
-) -> tuple[Tensor, Tensor]:
-    """Traversal and activity, fused where there is a kernel for it."""
-    if split_score.device.type == "cpu":
-        return TraversalOnCpu.apply(split_score, preference, penalty, offset)
-    q = path_scores(split_score)
-    activity = solve_activity(q, preference, penalty, offset=offset)
-    return traverse(q, activity), activity
 
 
 def _level_starts(n_splits: int) -> list[int]:

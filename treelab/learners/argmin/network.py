@@ -19,12 +19,13 @@ from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.argmin.starts import uniform
 from treelab.ops.activity import (
     MARGIN,
+    Program,
+    activity_of_splits,
     known_traversal,
     path_scores,
-    preference_activity_of_splits,
-    preference_traversal,
-    ridge_activity_of_splits,
-    ridge_traversal,
+    preference_program,
+    ridge_program,
+    traversal,
 )
 from treelab.ops.losses import class_loss, squared_error
 
@@ -59,29 +60,15 @@ class RowTensors:
 class ArgminTrees(nn.Module):
     """Trees whose activities minimise a cost at the current pruning strength.
 
-    Parameters
-    ----------
-    rows, valid_rows : RowTensors
-        The training and the validation rows; targets of integers are classes.
-    n_outputs : int
-        Classes, or values a row.
-    splits : (Tensor of shape (E, N, F), Tensor of shape (E, N))
-        First weights and biases.
-    generator : torch.Generator
-        On the CPU; draws the other first parameters.
-
-    Attributes
-    ----------
-    pruning_strength : float
-        Lambda of now, for a batch of ``batch_size`` rows.
-    column_mask : Tensor of shape (E, N, F)
-        0 for a column that a split does without.
-    fixed : Tensor of shape (E, N)
-        NaN at a split that tests rows. Its score where it tests no more: 1 and -1 send
-        all rows left and right, at 0 they stop.
+    Targets of integers are classes, others values, ``n_outputs`` a row. ``splits`` are
+    first weights (E, N, F) and biases (E, N); the generator, on the CPU, draws the
+    other first parameters. ``pruning_strength`` is the lambda of now, for a batch of
+    ``batch_size`` rows.
     """
 
-    column_mask: Tensor
+    column_mask: Tensor  # (E, N, F): 0 for a column that a split does without
+    # (E, N): NaN at a split that tests rows. Its score where it tests no more: 1 and -1
+    # send all rows left and right, at 0 they stop.
     fixed: Tensor
 
     def __init__(
@@ -137,27 +124,22 @@ class ArgminTrees(nn.Module):
         """Weights (E, N, F) of the splits, 0 for the columns that they do without."""
         return self.weights * self.column_mask
 
-    def traversal(self, scores: Tensor) -> Tensor:
-        """Traversal z (E, T, B) of B training rows.
-
-        T_eta(q_1, ..., q_n) of eq. 3, or the program of the final version.
-        """
-        if self.preference is not None:
-            return preference_traversal(scores, self.preference)[0]
-        return ridge_traversal(scores, self._penalty(scores))[0]
-
     @torch.no_grad()
     def activity(self) -> Tensor:
         """Activity a (E, T) outside of training, by one fixed set of training rows."""
         scores = self.scores(self.reference.x)
-        if self.preference is not None:
-            return preference_activity_of_splits(scores, self.preference)
-        return ridge_activity_of_splits(scores, self._penalty(scores))
+        return activity_of_splits(scores, self._program(scores))
 
-    def _penalty(self, scores: Tensor) -> Tensor:
-        """Penalty lambda (E,) on activity: it grows with the rows that reward it."""
+    def _program(self, scores: Tensor) -> Program:
+        """What the activity minimises: T_eta of eq. 3, or that of the final version.
+
+        There the penalty on activity, lambda, grows with the rows that reward it.
+        """
+        if self.preference is not None:
+            return preference_program(self.preference)
         per_row = self.pruning_strength / self.settings.batch_size
-        return scores.new_full((len(scores),), per_row * scores.shape[2])
+        penalty = scores.new_full((len(scores),), per_row * scores.shape[2])
+        return ridge_program(scores, penalty)
 
     def outputs(self, z: Tensor, x: Tensor) -> Tensor:
         """Raw outputs (E, C, B) from traversals (E, T, B) of rows ``x`` (F, B).
@@ -189,7 +171,8 @@ class ArgminTrees(nn.Module):
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Training loss (E,) on the training rows of these indices, eq. 10."""
         batch = self.training_batch(rows)
-        z = self.traversal(self.scores(batch.x))
+        scores = self.scores(batch.x)
+        z = traversal(scores, self._program(scores))[0]
         loss = (_row_loss(self.outputs(z, batch.x), batch.y) * batch.weight).mean(1)
         if self.preference is not None:  # lambda ||eta||_inf
             loss = loss + self.pruning_strength * self.preference.abs().amax(1)
