@@ -71,8 +71,8 @@ def check_origin(
     origin, tree = learner.origin_, shown_tree(learner.tree_)
     found = None
     if start.tree is not None:
-        columns = feature_matrix(tree.features, X.iloc[train]).T
-        found = changed_splits(start.tree, tree, feature_spread([*columns]))
+        spread = feature_spread(feature_matrix(tree.features, X.iloc[train]))
+        found = changed_splits(start.tree, tree, spread)
     exact = start.is_known and not origin.later
     said = origin.n_changed
     name = headline(table.task)

@@ -60,7 +60,7 @@ def test_the_curve_begins_at_the_start_and_is_the_retained_trees(fitted):
 @pytest.mark.slow
 def test_as_many_splits_changed_as_its_origin_says(fitted):
     learner, start, X = fitted
-    spread = feature_spread([X[name].to_numpy() for name in X.columns])
+    spread = feature_spread(X.to_numpy())
     changed = changed_splits(start.tree, learner.tree_, spread)
     origin = learner.origin_
     if start.is_known and not origin.later:

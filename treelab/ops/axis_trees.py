@@ -10,7 +10,6 @@ from treelab.ops.decide import SOFT, decide
 from treelab.ops.route import route
 from treelab.ops.select import check_selection, chosen_split, select
 
-_HAS_NUMBA = find_spec("numba") is not None
 _HAS_TRITON = find_spec("triton") is not None
 
 
@@ -29,18 +28,12 @@ def axis_trees(
 
     Equals ``route(decide(select(...)), leaf_value, hard=True)``, whose arguments these
     are (in the papers' symbols `logits` are I, `threshold` T, `leaf_value` L), and so
-    do the faster kernels that compute it; those give no gradient to `x`.
+    do the faster kernels that compute it; those give no gradient to `x`. The backend
+    "auto" takes the fastest that is there: numba on the CPU, Triton on CUDA in float32,
+    torch everywhere else.
 
-    Parameters
-    ----------
-    backend : {"auto", "torch", "numba", "triton"}, default="auto"
-        Who computes it; "auto" takes the fastest that is there: numba on the CPU,
-        Triton on CUDA in float32, torch everywhere else.
-
-    References
-    ----------
-    Marton et al., "GradTree", arXiv:2305.03515, section 3.4, algorithm 1 (the tree pass
-    function); "GRANDE", arXiv:2309.17130, section 3.1 (many trees at once).
+    Sources: Marton et al., "GradTree", arXiv:2305.03515, section 3.4, algorithm 1 (the
+    tree pass function); "GRANDE", arXiv:2309.17130, section 3.1 (many trees at once).
     """
     check_selection(logits, threshold, x, columns, transform)
     if soft not in SOFT:
@@ -107,7 +100,7 @@ def _resolve(backend: str, x: Tensor) -> str:
         return backend
     if x.requires_grad:
         return "torch"
-    if x.device.type == "cpu" and _HAS_NUMBA:
+    if x.device.type == "cpu":
         return "numba"
     if x.device.type == "cuda" and x.dtype == torch.float32 and _HAS_TRITON:
         return "triton"

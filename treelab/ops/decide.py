@@ -15,22 +15,13 @@ def decide(margin: Tensor, *, soft: str = "logistic", hard: bool = True) -> Tens
 
     The hard decision rounds it (GradTree, eq. 7). The papers' split function holds
     where ``x >= T`` (GradTree, eq. 2), and algorithm 1 of GradTree takes ``T - x``; we
-    do as that algorithm, so left is ``x <= T``, as in scikit-learn.
+    do as that algorithm, so left is ``x <= T``, as in scikit-learn. The margin z, of
+    any shape, is threshold minus value; the split holds (left) where it is >= 0.
 
-    Parameters
-    ----------
-    margin : Tensor of any shape
-        Threshold minus value, z; the split holds (left) where it is >= 0.
-    soft : {"logistic", "softsign", "entmoid"}, default="logistic"
-    hard : bool, default=True
-        Straight-through: 0 or 1 forward, the soft decision's gradient backward. False
-        gives the soft decision itself.
-
-    References
-    ----------
-    Bengio et al., arXiv:1308.3432 (straight-through); Marton et al., "GradTree",
-    arXiv:2305.03515, section 3.3; "GRANDE", arXiv:2309.17130, section 3.2; Peters et
-    al., arXiv:1905.05702 (entmax).
+    ``hard`` is straight-through: 0 or 1 forward, the soft decision's gradient backward;
+    without it the soft decision itself. Sources: Bengio et al., arXiv:1308.3432
+    (straight-through); Marton et al., "GradTree", arXiv:2305.03515, section 3.3;
+    "GRANDE", arXiv:2309.17130, section 3.2; Peters et al., arXiv:1905.05702 (entmax).
     """
     if soft not in SOFT:
         raise ValueError(f"soft must be one of {SOFT}, got {soft!r}.")

@@ -26,26 +26,16 @@ def class_loss(
       (Brier, "Verification of forecasts expressed in terms of probability", 1950). It
       is bounded, by 2, so rows that are predicted surely and wrongly pull less.
 
-    Marton et al., "GradTree", arXiv:2305.03515, appendix C, uses the first three.
-
-    Parameters
-    ----------
-    output : Tensor of shape (..., C, B)
-        Logits; ``C`` is 1 for two classes (the logit of the second).
-    target : LongTensor of shape (B,) or FloatTensor of shape (B, n_classes)
-        Class of each row, or its class probabilities (soft targets).
+    Marton et al., "GradTree", arXiv:2305.03515, appendix C, uses the first three. The
+    ``output`` (..., C, B) are logits, one for two classes (that of the second), the
+    ``target`` (B,) the class of each row.
     """
     if kind not in LOSSES:
         raise ValueError(f"loss must be one of {LOSSES}, got {kind!r}.")
     if kind == "brier":
         proba = log_proba(output).exp()  # (..., n_classes, B)
-        if target.ndim == 1:
-            target = functional.one_hot(target, proba.shape[-2]).to(proba.dtype)
-        return (proba - target.t()).square().sum(-2)
-    if target.ndim == 2:
-        log_p = log_proba(output)  # (..., n_classes, B)
-        loss = _row_loss(log_p, kind, focal_gamma, poly_epsilon)
-        return (target.t() * loss).sum(-2)
+        truth = functional.one_hot(target, proba.shape[-2]).to(proba.dtype)
+        return (proba - truth.t()).square().sum(-2)
     if output.shape[-2] == 1:
         sign = 2 * target.to(output.dtype) - 1
         log_p = functional.logsigmoid(sign * output[..., 0, :])

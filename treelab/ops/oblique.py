@@ -34,17 +34,9 @@ def soft_route(margin: Tensor, scale_factor: Tensor, leaf_value: Tensor) -> Tens
     leaves (eq. 2). On the CPU a fused kernel computes it; there a fraction below 1e-18
     counts as nothing.
 
-    Parameters
-    ----------
-    margin : Tensor of shape (E, N, B)
-    scale_factor : Tensor of shape (E, 1, 1)
-        Slope of each tree's decisions; larger is harder. Gets no gradient.
-    leaf_value : Tensor of shape (E, L, C)
-
-    Raises
-    ------
-    ValueError
-        If there is not one split fewer than leaves, or not ``2**depth`` leaves.
+    Margins are (E, N, B), values of leaves (E, L, C), and the scale factors (E, 1, 1),
+    the slope of each tree's decisions, larger is harder, get no gradient. ValueError if
+    there is not one split fewer than leaves, or not ``2**depth`` leaves.
     """
     if margin.device.type == "cpu" and margin.dtype in (torch.float32, torch.float64):
         check_complete(margin.shape[1], leaf_value.shape[1])

@@ -16,21 +16,11 @@ def route(left: Tensor, leaf_value: Tensor, *, hard: bool = False) -> Tensor:
     ``reach`` is the fraction of the row that arrives at the split and the ``V`` are the
     values that come up from its two children.
 
-    Parameters
-    ----------
-    left : Tensor of shape (E, N, B)
-        Fraction in [0, 1] that each split sends left, S; splits breadth first.
-    leaf_value : Tensor of shape (E, L, C) or (E, L, C, B)
-        Values at each leaf, lambda, left to right; with ``B`` they differ from row to
-        row (linear leaves).
-    hard : bool, default=False
-        Whether every fraction is 0 or 1: forward is then a walk. Results are those of
-        the general case.
-
-    Raises
-    ------
-    ValueError
-        If there is not one split fewer than leaves, or not ``2**depth`` leaves.
+    ``left`` (E, N, B) are the fractions S in [0, 1] that splits, breadth first, send
+    left; ``leaf_value`` (E, L, C) the values lambda at each leaf, left to right, or
+    (E, L, C, B), where they differ from row to row (linear leaves). ``hard`` says that
+    every fraction is 0 or 1: forward is then a walk, of the same results. ValueError if
+    there is not one split fewer than leaves, or not ``2**depth`` leaves.
     """
     check_complete(left.shape[1], leaf_value.shape[1])
     return _Route.apply(left, leaf_value, hard)

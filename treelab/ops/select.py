@@ -26,21 +26,13 @@ def select(
     of size ``E * N * F * B`` is built: the forward pass is a gather, the backward pass
     one matrix product. A row goes left where its margin is >= 0.
 
-    Parameters
-    ----------
-    logits, threshold : Tensor of shape (E, N, K)
-        Feature selector of every split, I, and its threshold for every feature, T, in
-        the units of `x`; ``K`` is ``F`` without `columns`.
-    x : Tensor of shape (B, F)
-    columns : LongTensor of shape (E, K), default=None
-        The features that each tree may use; None stands for all of them, in order.
-    transform : {"entmax15", "softmax"}, default="entmax15"
-        Transformation whose gradient the choice takes.
+    Of every split `logits` (E, N, K) are the feature selectors, I, and `threshold`
+    (E, N, K) its threshold for every feature, T, in the units of `x` (B, F). The
+    features that each tree may use are `columns` (E, K); None stands for all of them,
+    in order. The choice takes the gradient of `transform`, "entmax15" or "softmax".
 
-    References
-    ----------
-    Marton et al., "GradTree", AAAI 2024, arXiv:2305.03515, sections 3.2 and 3.3; Peters
-    et al., "Sparse Sequence-to-Sequence Models", arXiv:1905.05702 (entmax).
+    Sources: Marton et al., "GradTree", AAAI 2024, arXiv:2305.03515, sections 3.2 and
+    3.3; Peters et al., "Sparse Sequence-to-Sequence Models", arXiv:1905.05702 (entmax).
     """
     check_selection(logits, threshold, x, columns, transform)
     return _Select.apply(logits, threshold, x, columns, transform)

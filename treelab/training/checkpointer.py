@@ -37,14 +37,10 @@ class Checkpointer:
     where needed; ``identity`` says what the fit is of, and a checkpoint of another is
     not used; ``interval`` are the seconds from one checkpoint to the next.
 
-    Attributes
-    ----------
-    in_stage : bool
-        Whether a stage is under way that will soon be saved when asked.
-    has_open_end : bool
-        Whether a stage ended only because its epochs were used up.
-    seconds_before : float
-        Training time of the attempts before this one, up to their last checkpoint.
+    ``in_stage`` says whether a stage is under way that will soon be saved when asked,
+    ``has_open_end`` whether one ended only because its epochs were used up;
+    ``seconds_before`` is the training time of the attempts before this one, up to their
+    last checkpoint.
     """
 
     def __init__(

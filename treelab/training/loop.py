@@ -22,9 +22,7 @@ from treelab.training.gradients import Gradients
 class Candidates(Protocol):
     """K independent models in one module, trained as one batch.
 
-    Every parameter has the K candidates as its first axis, unless K is 1. Where a
-    parameter belongs to some of them alone, ``parameter_candidates`` maps its name to
-    the slice of candidates along its first axis.
+    Every parameter has the K candidates as its first axis, unless K is 1.
     """
 
     n_candidates: int
@@ -180,27 +178,20 @@ def fits(module, generators: list[torch.Generator], saved: dict) -> bool:
 class BestCheckpoints:
     """Saves each candidate's parameters at its last improvements, ``n_saved`` of them.
 
-    Attributes
-    ----------
-    loss : Tensor of shape (K,)
-        Lowest validation loss so far, infinite before the first.
-    epoch : LongTensor of shape (K,)
-        Epoch of that loss, 0 before the first.
+    ``loss`` (K,) are the lowest validation losses so far, infinite before the first,
+    ``epoch`` (K,) their epochs, 0 before the first.
     """
 
     def __init__(self, candidates, n_saved: int = 1):
         k, self._n_saved = candidates.n_candidates, n_saved
-        owners = getattr(candidates, "parameter_candidates", {})
         named = dict(candidates.named_parameters())
         device = next(iter(named.values())).device
         self._trained = {name for name, t in named.items() if t.requires_grad}
-        # Of each parameter the values of now, the candidates (k,) that own its parts,
-        # and what is saved of it, (n_saved, k, ...).
+        # Of each parameter the values of now (K, ...), and what is saved of it,
+        # (n_saved, K, ...).
         self._now = {
             n: t.detach() if k > 1 else t.detach()[None] for n, t in named.items()
         }
-        every = torch.arange(k, device=device)
-        self._own = {name: every[owners.get(name, slice(None))] for name in named}
         self._saved = {
             name: now.expand(n_saved, *now.shape).clone()
             for name, now in self._now.items()
@@ -219,10 +210,10 @@ class BestCheckpoints:
         self.loss = torch.where(improved, valid_loss, self.loss)
         if epoch is not None:
             self.epoch = torch.where(improved, epoch, self.epoch)
-        for name, own in self._own.items():
-            (at,) = improved[own].nonzero(as_tuple=True)
-            place = self._n_improved[own[at]] % self._n_saved
-            self._saved[name][place, at] = self._now[name][at]
+        (at,) = improved.nonzero(as_tuple=True)
+        place = self._n_improved[at] % self._n_saved
+        for name, now in self._now.items():
+            self._saved[name][place, at] = now[at]
         self._n_improved += improved
         return improved
 
@@ -234,10 +225,10 @@ class BestCheckpoints:
         ``where`` (K,) only those of some candidates.
         """
         last = (self._n_improved - 1).clamp(min=0) % self._n_saved
-        for name, own in self._own.items():
-            at = torch.arange(len(own), device=own.device)
-            at = at if where is None else at[where[own]]
-            self._now[name][at] = self._saved[name][last[own[at]], at]
+        at = torch.arange(len(last), device=last.device)
+        at = at if where is None else at[where]
+        for name, now in self._now.items():
+            now[at] = self._saved[name][last[at], at]
 
     @torch.no_grad()
     def average(self):
@@ -247,7 +238,7 @@ class BestCheckpoints:
         """
         for name in self._trained:
             now, saved = self._now[name], self._saved[name]
-            n_filled = self._n_improved[self._own[name]].clamp(1, self._n_saved)
+            n_filled = self._n_improved.clamp(1, self._n_saved)
             n_filled = n_filled.view(-1, *[1] * (now.dim() - 1))
             filled = (torch.where(n_filled > i, own, 0) for i, own in enumerate(saved))
             now.copy_(sum(filled) / n_filled)
@@ -316,20 +307,12 @@ def train(
     when no candidate is left, and FloatingPointError is raised if none had a finite
     validation loss even once.
 
-    Parameters
-    ----------
-    generator : torch.Generator
-        On the device of the data; draws the batches.
-    monitor : Monitor, optional
-        Gets the reports and records the history. Where its callbacks have a
-        ``Checkpointer``, training is saved now and then, and goes on from what was
-        saved before.
-    scheduler : LRScheduler or what is like it, optional
-        Its ``step`` is called after each step of the optimizer; checkpoints take its
-        ``state_dict``, of plain values and tensors.
-    after_epoch : callable, optional
-        Gets each validation loss (K,), for schedules that depend on it. One that has
-        a ``state_dict`` is saved in checkpoints, too.
+    The ``generator``, on the device of the data, draws the batches. The ``monitor``
+    gets the reports; where its callbacks have a ``Checkpointer``, training is saved now
+    and then, and goes on from what was saved before. The ``scheduler``, an LRScheduler
+    or what is like it, steps after each step of the optimizer; ``after_epoch`` gets
+    each validation loss (K,). Checkpoints take the ``state_dict`` of both, of plain
+    values and tensors.
     """
     monitor = Monitor(plan.max_epochs) if monitor is None else monitor
     own = optimizer, scheduler, after_epoch, generator, monitor

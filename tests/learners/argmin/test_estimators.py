@@ -24,7 +24,7 @@ from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.argmin.starts import even_bias, random_splits
 from treelab.ops.activity import known_traversal, path_scores
 from treelab.training.loop import TrainingPlan, train
-from treelab.training.qhadam import QHAdam
+from treelab.training.optimizers import QHAdam
 from treelab.trees.code import to_c, to_onnx, to_pmml, to_python, to_sql
 from treelab.trees.pruning_path import ON_TOP, shown_tree
 from treelab.trees.text import to_text

@@ -169,7 +169,7 @@ def test_the_origin_counts_the_splits_that_differ_from_the_start(kind, load):
     assert (origin.start, origin.trained) == ("random", True)
     shown = shown_tree(tree)  # on the pages, too
     assert origin.n_splits == shown.n_splits
-    spread = feature_spread([X[name].to_numpy() for name in X])
+    spread = feature_spread(X.to_numpy())
     changed = changed_splits(starts[0], shown, spread)
     assert origin.n_changed == pytest.approx(changed, abs=1)
     assert tree.notes[0] == str(origin)

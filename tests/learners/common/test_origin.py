@@ -180,8 +180,8 @@ def test_the_origin_is_the_first_note():
 
 
 def test_spread_is_of_known_values():
-    columns = [np.array([1.0, 3, np.nan]), np.full(2, np.nan), np.ones(3)]
-    assert feature_spread(columns).tolist() == [1.0, 0.0, 0.0]
+    matrix = np.array([[1.0, np.nan, 1.0], [3.0, np.nan, 1.0], [np.nan, np.nan, 1.0]])
+    assert feature_spread(matrix).tolist() == [1.0, 0.0, 0.0]
 
 
 def test_the_splits_of_complete_trees_are_compared_place_by_place():

@@ -148,10 +148,10 @@ def test_as_many_splits_changed_as_the_origin_says(key):
     fitted = learner(task).fit(X, y, callbacks=[note])
     (curve,) = retained
     start, tree, origin = curve.snapshots[0](), fitted.tree_, fitted.origin_
-    columns = feature_matrix(tree.features, X).T
+    spread = feature_spread(feature_matrix(tree.features, X))
     assert origin.trained
     assert origin.n_splits == tree.n_splits
-    assert origin.n_changed == changed_splits(start, tree, feature_spread([*columns]))
+    assert origin.n_changed == changed_splits(start, tree, spread)
     assert tree.notes[0] == str(origin)
     assert origin.held_out == "the rows held out of 5 folds in turn"
     assert curve.snapshots[max(curve.snapshots)]() is tree

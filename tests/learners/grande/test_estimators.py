@@ -233,6 +233,15 @@ def test_logits_shift_to_a_rare_class_where_that_scores_better_on_validation():
     assert ill[0] > ill[1]
 
 
+def test_without_class_weights_the_most_probable_class_is_predicted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(rng.random(300) < 0.1 + 0.3 * (X[:, 0] > 0.5), "ill", "well")
+    fitted = GrandeClassifier(**CHECKED, class_weight=None).fit(X, y)
+    most_probable = fitted.classes_[fitted.predict_proba(X).argmax(axis=1)]
+    assert fitted.predict(X).tolist() == most_probable.tolist()
+
+
 def test_every_row_is_held_out_by_one_sub_ensemble_alone():
     _, X, y = table("wine")
     fitted = RecordingClassifier(**QUICK, n_folds=3).fit(X, y)

@@ -29,7 +29,7 @@ from treelab.learners.common.target import TargetScale
 from treelab.ops.activity import path_scores
 from treelab.training.events import HISTORY, Callback, Monitor, RetainedCurve
 from treelab.training.loop import TrainingPlan, train
-from treelab.training.qhadam import CutOnPlateau, QHAdam
+from treelab.training.optimizers import CutOnPlateau, QHAdam
 from treelab.trees.feature import feature_matrix
 from treelab.trees.predictor import NodePredictor
 from treelab.trees.pruning import (
@@ -104,26 +104,13 @@ class PathPoint:
 class PathTraining:
     """Trains several trees side by side, each along all pruning strengths.
 
-    Parameters
-    ----------
-    network : ArgminTrees
-        Changed in place. Refused are fewer training rows than a tree has nodes.
-    seed : int
-        Draws the batches.
-    snapshot : callable
-        Exports a ``TrainedTree``.
-    row_scores : callable or None
-        Returns each validation row's score (n,) by an exported tree, higher is better;
-        by it trees with fewer columns lose nothing. None: minus the predictor's loss.
+    The ``network`` is changed in place; refused are fewer training rows than a tree has
+    nodes. The ``seed`` draws the batches, ``snapshot`` exports a tree. ``row_scores``
+    returns each validation row's score (n,) by an exported tree, higher is better; by
+    it trees with fewer columns lose nothing. None: minus the predictor's loss.
 
-    Attributes
-    ----------
-    starts : list of TrainedTree
-        Before the first step.
-    simplified : ndarray of shape (E,), bool
-        Whether columns were left out of a tree.
-    points : list of PathPoint
-        One for each strength.
+    ``starts`` are the trees before the first step, ``points`` those of each strength;
+    ``simplified`` (E,) says whether columns were left out of a tree.
     """
 
     def __init__(
@@ -561,7 +548,7 @@ class WithPath:
         Counted are the splits that are shown: those that part training rows.
         """
         first = shown_tree(training.snapshot(training.starts[restart]))
-        spread = feature_spread([*exporter.matrix.T])
+        spread = feature_spread(exporter.matrix)
         trained = exporter.settings.learning_rate > 0
         origins = [
             Origin(

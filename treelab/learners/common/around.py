@@ -1,7 +1,7 @@
 """An edited tree, some of whose splits are held fixed while the others are trained."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,10 @@ class Around:
     class_weights: np.ndarray  # float (n_classes,)
     # Returns a tree of this shape with its leaves fitted.
     with_leaves: Callable[[Tree], Tree]
+
+    def rewritten(self, **splits) -> Tree:
+        """Return the tree with other splits, which know no rows yet."""
+        return replace(self.tree, between=None, missing_rows=None, **splits)
 
     def fill(self, matrix: np.ndarray) -> np.ndarray:
         """Return what stands for missing values of each feature, (n_features,).

@@ -26,9 +26,15 @@ from treelab.learners.common.certainty import (
 )
 from treelab.learners.common.folds import Rows, hold_out
 from treelab.learners.common.origin import Origin
-from treelab.learners.common.settings import CLASSES, CommonSettings, read_settings
+from treelab.learners.common.settings import (
+    CLASSES,
+    CommonSettings,
+    growing_weights,
+    read_settings,
+)
+from treelab.learners.common.target import TargetScale, loss_of
 from treelab.training.events import Callback
-from treelab.trees.constraints import Constraints
+from treelab.trees.constraints import Constraints, cost_matrix
 from treelab.trees.frames import as_pandas, plain_column
 from treelab.trees.losses import LOSSES, SQUARED_ERROR, Loss
 from treelab.trees.tree import Tree
@@ -326,7 +332,11 @@ class TableEstimator(CommonSettings, BaseEstimator):
     origin_: Origin
     outputs_: tuple[str, ...] = ()  # names of several targets or quantiles
     predicts_several: ClassVar[bool] = False
+    constraints_ = Constraints()  # learners that keep any read theirs
     _threads: Callable[[], Any] = staticmethod(nullcontext)  # a fit runs within it
+    # Of regression: the loss in the target's unit, and the unit that is learned in.
+    _loss_of_rows: Loss = SQUARED_ERROR
+    _target_scale = TargetScale()
 
     def __str__(self):
         """Return the settings that were changed and, once fitted, the origin."""
@@ -518,6 +528,11 @@ class TableEstimator(CommonSettings, BaseEstimator):
         """Note the weight of each class's rows (n_classes,), where they differ."""
         return ()
 
+    @property
+    def _scaled_loss(self) -> Loss:
+        """The loss of rows in the unit that is learned in."""
+        return self._loss_of_rows.scaled(1 / self._target_scale.scale)
+
     def _draw_seed(self) -> int:
         """First seed that ``random_state`` gives."""
         return int(check_random_state(self.random_state).randint(2**31))
@@ -594,12 +609,25 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         """The setting ``class_weight`` that is trained with, if any."""
         return getattr(read_settings(self), "class_weight", None)
 
+    def _training_weights(self, data: TrainingData) -> np.ndarray:
+        """Weight of each class (n_classes,) while splits are chosen.
+
+        What its errors cost, where these have costs, else as ``class_weight`` asks.
+        """
+        if self.constraints_.class_costs:
+            costs = cost_matrix(self.constraints_, self.labels())
+            return growing_weights(costs, data.y, data.weight)
+        return self._class_weights(data.y, data.weight)
+
     def _class_weights(
         self, y: np.ndarray, row_weight: np.ndarray | None = None
     ) -> np.ndarray:
-        """Weight of each class (n_classes,), mean 1 over the training rows ``y``."""
+        """Weight of each class (n_classes,), mean 1 over the training rows ``y``.
+
+        Classes count alike where held-out rows choose later what they weigh, "auto".
+        """
         given = self._class_weight
-        if given is None:
+        if given is None or (isinstance(given, str) and given == "auto"):
             return np.ones(len(self.classes_))
         if isinstance(given, dict):
             weights = self._given_weights(given)
@@ -660,7 +688,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
             rows,
             task=self._task(),
             seed=self._draw_seed(),
-            constraints=getattr(self, "constraints_", Constraints()),
+            constraints=self.constraints_,
         )
 
     def labels(self) -> tuple:
@@ -700,7 +728,6 @@ class TableRegressor(RegressorMixin, TableEstimator):
     """Base of the regressors."""
 
     tasks = ("regression",)
-    _loss_of_rows: Loss = SQUARED_ERROR  # in the unit of the target; fit sets others
 
     def __sklearn_tags__(self):
         """Tell scikit-learn whether there may be several targets."""
@@ -744,6 +771,11 @@ class TableRegressor(RegressorMixin, TableEstimator):
         if (loss := getattr(self, "loss", "")) in LOSSES:
             Loss.named(loss).check_target(y, name, rows)
         return y
+
+    def _learn_loss(self, settings, data: TrainingData, *, rounded=False) -> None:
+        """Learn the loss, and the unit in which it is trained; see ``TargetScale``."""
+        self._loss_of_rows = loss = loss_of(settings, data.y, data.weight)
+        self._target_scale = TargetScale.for_loss(data.y, loss, rounded=rounded)
 
     def _repeated(self, y: np.ndarray, name: str) -> np.ndarray:
         """Return the one target (n_rows,) once for each level, (n_rows, n_levels)."""

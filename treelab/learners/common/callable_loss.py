@@ -17,21 +17,16 @@ _DOUBLINGS = 60  # of the range of the targets, in search of the best constant
 class CallableLoss(Loss):
     """A function ``(raw, y) -> loss per row`` of regression.
 
-    Attributes
-    ----------
-    function : callable
-        Takes predictions and targets, tensors of shape (n,), both in the unit of the
-        target; returns the losses (n,) of the rows, at least 0, with a gradient by the
-        predictions. Where it rises on both sides of what it is least at, as convex
-        losses do, the best constants are those of all numbers.
-    parameter : float
-        What targets were multiplied by before they came here.
-    unit : float
-        Of the losses: the mean loss of the best constant of the training rows, so that
-        a learning rate means the same whatever the function counts in.
+    ``parameter`` is what targets were multiplied by before they came here.
     """
 
+    # Takes predictions and targets, tensors (n,), both in the unit of the target;
+    # returns the losses (n,) of the rows, at least 0, with a gradient by the
+    # predictions. Where it rises on both sides of what it is least at, as convex losses
+    # do, the best constants are those of all numbers.
     function: Callable[[Tensor, Tensor], Tensor] = field(kw_only=True)
+    # Of the losses: the mean loss of the best constant of the training rows, so that a
+    # learning rate means the same whatever the function counts in.
     unit: float = 1.0
 
     @classmethod

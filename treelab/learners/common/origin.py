@@ -3,7 +3,6 @@
 Splits are compared in the user's units, so a model and its start are exported alike.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
@@ -153,9 +152,9 @@ def changed_splits_of_trees(
     return int(((~near | (start.feature != end.feature)) & end.divides).sum())
 
 
-def feature_spread(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the standard deviation of each column's known values, (n_features,)."""
-    return np.array([spread(column) for column in columns])
+def feature_spread(matrix: np.ndarray) -> np.ndarray:
+    """Return the standard deviation (F,) of each column's known values, (n, F)."""
+    return np.array([spread(column) for column in matrix.T])
 
 
 def _same_split(

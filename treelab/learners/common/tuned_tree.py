@@ -26,10 +26,10 @@ from treelab.learners.common.folds import (
 )
 from treelab.learners.common.greedy import Greedy, as_columns, decoded_tree
 from treelab.learners.common.origin import Origin, with_origin
-from treelab.learners.common.settings import constraints_of, growing_weights
-from treelab.learners.common.target import FINE, TargetScale, loss_note, loss_of
+from treelab.learners.common.settings import constraints_of
+from treelab.learners.common.target import FINE, loss_note
 from treelab.training.events import Monitor
-from treelab.trees.constraints import Constraints, cost_matrix, votes, with_note
+from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import (
     CostComplexityPath,
@@ -59,9 +59,6 @@ from treelab.trees.words import counted
 class GrownTree(TableEstimator):
     """Base of estimators whose ``_grow`` returns trees of all training rows."""
 
-    # Of regression: the loss in the target's unit, and the unit that is learned in.
-    _loss_of_rows: Loss = SQUARED_ERROR
-    _target_scale = TargetScale()
     _start: str  # what the tree is grown or found by, a key of ``origin.STARTS``
     model_: Tree
     path_: SizePath
@@ -178,9 +175,8 @@ class GrownRegressor(GrownTree, TableRegressor):
 
     def _standardised(self, data, settings):
         """Round in binary, so that means of values are those of the target."""
-        self._loss_of_rows = loss = loss_of(settings, data.y, data.weight)
-        self._target_scale = scale = TargetScale.for_loss(data.y, loss, rounded=True)
-        y, y_valid = map(scale.standardise, (data.y, data.y_valid))
+        self._learn_loss(settings, data, rounded=True)
+        y, y_valid = map(self._target_scale.standardise, (data.y, data.y_valid))
         return replace(data, y=y, y_valid=y_valid)
 
     def _loss(self, rows):
@@ -552,8 +548,6 @@ IN_FOLDS = f"the rows held out of {N_FOLDS} folds in turn"
 class TunedTree(GrownTree):
     """What the classifiers and the regressors share."""
 
-    constraints_: Constraints
-
     def _search(self, data: TrainingData, settings, *, min_samples_leaf=1) -> Search:
         """Check the constraints; return what cross-validation tries."""
         self.constraints_ = constraints_of(self, data.frame)
@@ -562,11 +556,9 @@ class TunedTree(GrownTree):
                 f"monotone is an order of one prediction, got {len(self.outputs_)}: "
                 f"{', '.join(self.outputs_)}. Leave it out or predict one of them."
             )
-        growing, predicting = self._weightings(data.y, data.weight)
+        growing, predicting = self._weightings(data)
         most = min(settings.max_leaf_nodes or len(data.y), len(data.y))
-        loss = SQUARED_ERROR
-        if self._task() == "regression":
-            loss = self._loss_of_rows.scaled(1 / self._target_scale.scale)
+        loss = self._scaled_loss
         return Search(
             greedy=Greedy(
                 self.labels(),
@@ -586,9 +578,7 @@ class TunedTree(GrownTree):
             loss=loss,
         )
 
-    def _weightings(
-        self, y: np.ndarray, weight: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _weightings(self, data: TrainingData) -> tuple[np.ndarray, np.ndarray]:
         """Weights of classes while growing (n_classes,), and to try in the leaves."""
         return np.ones(1), np.ones((1, 1))
 
@@ -607,7 +597,7 @@ class TunedTree(GrownTree):
         """Rewrite a tree over encoded columns in the user's, with rows and notes."""
         tree = replace(decoded_tree(tree, data.encoder), notes=notes)
         if not self._loss_of_rows.is_squared:
-            own = self._loss_of_rows.scaled(1 / self._target_scale.scale)
+            own = self._scaled_loss
             tree = replace(tree, loss=own, notes=(*tree.notes, loss_note(own)))
         tree = self._with_rows(tree, data, class_weights)
         return with_note(tree, self.constraints_)
@@ -627,18 +617,17 @@ class TunedTree(GrownTree):
 class TunedClassifier(TunedTree, GrownClassifier):
     """What the classifiers share: weights of classes, costs of errors."""
 
-    def _weightings(self, y, weight):
+    def _weightings(self, data):
         """Powers of balanced weights in the leaves, or those of the settings alone."""
-        even = np.ones(len(self.classes_))
+        growing = self._training_weights(data)
         if self.constraints_.class_costs:
-            costs = cost_matrix(self.constraints_, self.labels())
-            return growing_weights(costs, y, weight), even[None]
+            return growing, np.ones((1, len(growing)))
         if self._class_weight != "auto":
-            weights = self._class_weights(y, weight)
-            return weights, weights[None]
-        powers = self._balanced_weights(y, weight) ** np.array(POWERS)[:, None]
-        mean = np.average(powers[:, y], axis=1, weights=weight)
-        return even, powers / mean[:, None]
+            return growing, growing[None]
+        balanced = self._balanced_weights(data.y, data.weight)
+        powers = balanced ** np.array(POWERS)[:, None]
+        mean = np.average(powers[:, data.y], axis=1, weights=data.weight)
+        return growing, powers / mean[:, None]
 
     def _values_of(self, y):
         """What each row votes for, its class unless errors have costs."""
@@ -648,12 +637,6 @@ class TunedClassifier(TunedTree, GrownClassifier):
         """Times those of each class's votes, by the costs of its errors."""
         own = votes(self.constraints_, self.labels())[1]
         return super()._leaf_weights(data, given) * own
-
-    def _class_weights(self, y, row_weight=None):
-        """Equal weights where they are not set."""
-        if self._class_weight == "auto":
-            return np.ones(len(self.classes_))
-        return super()._class_weights(y, row_weight)
 
     def _tuned_notes(self, search, candidate):
         """The class weights, too, where they differ."""

@@ -27,9 +27,8 @@ from treelab.learners.common.settings import (
     RegressionLossSettings,
     constraints_of,
     estimator,
-    growing_weights,
 )
-from treelab.learners.common.target import TargetScale, loss_note, loss_of
+from treelab.learners.common.target import loss_note
 from treelab.learners.get.fit import (
     STEPS,
     Scores,
@@ -45,7 +44,6 @@ from treelab.training.device import resolve_device
 from treelab.training.events import Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.feature import feature_matrix
-from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import SizePath, path_of_sizes
 from treelab.trees.tree import Tree
 
@@ -74,9 +72,6 @@ class GetEstimator(GetSettings, TableEstimator):
     """
 
     path_: SizePath
-    # Of regression: what leaves hold, and whose best constants; of classes fractions.
-    _target_scale = TargetScale()
-    _loss_of_rows: Loss = SQUARED_ERROR
 
     # Matrices are small: BLAS threads that wait for the next only hold the cores.
     _threads = staticmethod(partial(threadpool_limits, limits=1, user_api="blas"))
@@ -157,7 +152,7 @@ class GetEstimator(GetSettings, TableEstimator):
             self._export(tree.cut_to(retained[: tree.n_splits], search.rows), data)
             for tree in training
         )
-        spread = feature_spread([*feature_matrix(began.features, data.frame).T])
+        spread = feature_spread(feature_matrix(began.features, data.frame))
         n_splits = trees[chosen].n_splits
         self.origin_ = Origin(
             kind,
@@ -233,15 +228,9 @@ class GetClassifier(GetEstimator, TableClassifier):
 
     def _set_target(self, data, settings):
         """Weight rows by class, alike where validation chooses the weights."""
-        self._settings = settings
-        self._weights = np.ones(len(self.classes_))
         self.constraints_ = constraints_of(self, data.frame)
         SPEC.check_constraints(self.constraints_, self._task())
-        if self.constraints_.class_costs:
-            costs = cost_matrix(self.constraints_, self.labels())
-            self._weights = growing_weights(costs, data.y, data.weight)
-        elif settings.class_weight is not None and not self._chooses_weights():
-            self._weights = self._class_weights(data.y, data.weight)
+        self._weights = self._training_weights(data)
 
     def _rows(self, x, y, weight, device=CPU):
         """Rows with class codes, weighted by class, too."""
@@ -250,7 +239,8 @@ class GetClassifier(GetEstimator, TableClassifier):
 
     def _choose_class_weights(self, trees, data):
         """Choose the power of balanced weights by macro F1 on the validation rows."""
-        if not self._chooses_weights():
+        given, has_costs = self._class_weight, bool(self.constraints_.class_costs)
+        if has_costs or not (isinstance(given, str) and given == "auto"):
             return
         balanced = self._balanced_weights(data.y, data.weight)
         probability = np.maximum(trees.predict(data.X_valid)[0], MIN_PROBABILITY)
@@ -258,12 +248,6 @@ class GetClassifier(GetEstimator, TableClassifier):
         power = best_weight_power(*rows, np.log(balanced), data.weight_valid)
         weights = balanced**power
         self._weights = weights / np.average(weights[data.y], weights=data.weight)
-
-    def _chooses_weights(self) -> bool:
-        """Whether validation chooses the weights of the classes."""
-        given = self._settings.class_weight
-        is_auto = isinstance(given, str) and given == "auto"
-        return is_auto and not self.constraints_.class_costs
 
     def _cost_of(self):
         """Each row's cost where it is predicted as the class of most votes."""
@@ -335,12 +319,9 @@ class GetRegressor(
 
     def _set_target(self, data, settings):
         """Standardise by the training rows, or only scale where 0 has a meaning."""
-        loss = loss_of(settings, data.y, data.weight)
-        self._settings, self._loss_of_rows = settings, loss
-        self._target_scale = TargetScale.for_loss(data.y, loss, rounded=False)
+        self._learn_loss(settings, data)
 
     def _rows(self, x, y, weight, device=CPU):
         """Rows with scaled values."""
-        scaled = self._target_scale.standardise(y)
-        loss = self._loss_of_rows.scaled(1 / self._target_scale.scale)
-        return Rows(x, scaled, weight, 0, self._settings.linear, device, loss)
+        scaled, is_linear = self._target_scale.standardise(y), self.linear
+        return Rows(x, scaled, weight, 0, is_linear, device, self._scaled_loss)

@@ -371,7 +371,7 @@ class GradTree(GradTreeSettings, TunedTree):
             rows = rows._replace(y=self._target_scale.restore(rows.y))
         path = self._with_certainty(self.path_, rows)
         tree, trees = path.tree, [*path.trees]
-        spread = feature_spread([*feature_matrix(tree.features, rows.frame).T])
+        spread = feature_spread(feature_matrix(tree.features, rows.frame))
         n_changed = changed_splits(start, tree, spread)
         self.origin_ = origin(
             n_splits=tree.n_splits,

@@ -24,13 +24,7 @@ from treelab.learners.common.objective import (
     RegressionObjective,
 )
 from treelab.learners.common.origin import with_origin
-from treelab.learners.common.settings import (
-    constraints_of,
-    estimator,
-    growing_weights,
-    read_settings,
-)
-from treelab.learners.common.target import TargetScale, loss_of
+from treelab.learners.common.settings import constraints_of, estimator, read_settings
 from treelab.learners.grande.fit import (
     AS_TRAINED,
     Calibration,
@@ -48,7 +42,7 @@ from treelab.learners.grande.settings import GrandeRegressionSettings, GrandeSet
 from treelab.learners.grande.starts import begin_network
 from treelab.training.device import resolve_device
 from treelab.training.events import TRAINING, Monitor
-from treelab.trees.constraints import cost_matrix, votes, with_note
+from treelab.trees.constraints import votes, with_note
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import Tree
 
@@ -213,16 +207,8 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
 
     def _objective(self, settings, data):
         """Class codes under the class weights of the settings."""
-        weights, rows = np.ones(len(self.classes_)), (data.y, data.weight)
-        if self.constraints_.class_costs:
-            costs = cost_matrix(self.constraints_, self.labels())
-            weights = growing_weights(costs, *rows)
-        elif settings.class_weight == "balanced":
-            weights = self._balanced_weights(*rows)
-        elif settings.class_weight != "auto":
-            weights = self._class_weights(*rows)
         return ClassObjective(
-            class_weights=weights[:, None],
+            class_weights=self._training_weights(data)[:, None],
             loss_kind=settings.loss,
             focal_gamma=settings.focal_gamma,
         )
@@ -251,9 +237,8 @@ class GrandeRegressor(GrandeRegressionSettings, GrandeEstimator, TableRegressor)
 
     def _objective(self, settings, data):
         """The target in standard deviations from its mean, by the training rows."""
-        self._loss_of_rows = loss = loss_of(settings, data.y, data.weight)
-        scale = TargetScale.for_loss(data.y, loss, rounded=False)
-        return RegressionObjective(scale, loss.scaled(1 / scale.scale))
+        self._learn_loss(settings, data)
+        return RegressionObjective(self._target_scale, self._scaled_loss)
 
     def _calibrate(self, settings, network):
         """Measure how far a quantile is from that of held-out rows."""

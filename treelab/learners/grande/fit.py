@@ -280,7 +280,8 @@ def calibrate(
     Trained probabilities are those of rows weighted by ``class_weights`` (n_classes,).
     These stay in the choice of the class, as does, where it ``shifts``, a power of
     balanced weights towards rare classes, by macro F1. Where errors have costs the
-    ``votes`` (n_classes, n_classes) choose, of probabilities as they are exported.
+    ``votes`` (n_classes, n_classes) choose, of probabilities as they are exported; of
+    these the highest is chosen where all classes weigh alike and nothing shifts.
     """
     outputs, target, weight = _held_out_rows(network)
     log_p = log_proba(outputs).double().cpu().numpy().T  # (n, n_classes)
@@ -291,7 +292,7 @@ def calibrate(
     power = best_weight_power(log_p, target, -prior, weight) if shifts else 0.0
     scale = measured_scale(log_p - trained - prior, target, prior, weight)
     shift = prior - scale * (prior + trained)
-    if votes is None:
+    if votes is None and (shifts or np.ptp(class_weights) > 0):
         decisive = -scale * power * prior - shift
         votes = np.exp(decisive - decisive.max())
     is_one_logit = len(outputs) == 1
@@ -383,7 +384,7 @@ def origin_of(
         "random" if settings.init == "normal" else settings.init,
         trained=any(rate > 0 for rate in settings.learning_rates),
         n_splits=int(end.divides.sum()),  # as the run's size counts them
-        n_changed=changed_splits_of_trees(start, end, feature_spread([*matrix.T])),
+        n_changed=changed_splits_of_trees(start, end, feature_spread(matrix)),
         held_out=held_out,
     )
 

@@ -157,7 +157,7 @@ def train_edited(
         tree, trained = start, False
     else:
         tree, trained = _gradients(bench, edited, held, run, rows, callbacks), True
-    spread = feature_spread([*feature_matrix(start.features, rows[0][0]).T])
+    spread = feature_spread(feature_matrix(start.features, rows[0][0]))
     n_changed = changed_splits(start, tree, spread) if trained else 0
     # Where the parent was fitted to validation rows, none are left to choose by.
     chooses = training.learner == "get" and rows[0][0] is not rows[1][0]
