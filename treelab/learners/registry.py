@@ -34,10 +34,7 @@ if util.find_spec("pystreed") is not None:  # the extra treelab[optimal]
 def find_spec(key: str) -> LearnerSpec | None:
     """Return what is known of a run's learner; None for a model from elsewhere.
 
-    Raises
-    ------
-    ValueError
-        For an unknown key, listing the learners there are.
+    ValueError for an unknown key lists the learners there are.
     """
     if key == IMPORTED:
         return None
@@ -67,19 +64,9 @@ def make_estimator(
 ):
     """Build an untrained estimator from a learner's key and the settings given.
 
-    Parameters
-    ----------
-    key : str
-        A key of ``LEARNERS``, or that of ``CLUSTERS``.
-    task : {"binary", "multiclass", "regression"}
-    settings : dict
-        Any of the estimator's parameters by name; the rest keep their defaults.
-
-    Raises
-    ------
-    ValueError
-        For an unknown learner or setting, listing those there are, or a value out of
-        range.
+    The key is one of ``LEARNERS``, or that of ``CLUSTERS``; settings that are not given
+    keep their defaults. ValueError for an unknown learner or setting, which lists those
+    there are, or a value out of range.
     """
     spec = find_spec(key)
     if spec is None:
@@ -99,12 +86,8 @@ def complete_settings(key: str, task: str, given: dict[str, Any]) -> dict[str, A
 
     Settings that only earlier versions had are left out, with a warning. Beside
     ``recipe="paper"`` the rest is the paper's where it differs. The page, the
-    command line and an estimator made without arguments agree by this.
-
-    Raises
-    ------
-    ValueError
-        For an unknown learner or setting, or a value out of range.
+    command line and an estimator made without arguments agree by this. ValueError for
+    an unknown learner or setting, or a value out of range.
     """
     spec = find_spec(key)
     if spec is None:

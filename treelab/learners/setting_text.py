@@ -22,12 +22,8 @@ def parse_settings(learner: str, texts: Sequence[str]) -> dict[str, Any]:
     The parts of constraints may be set one by one, in the text that ``Constraints``
     shows: ``constraints.monotone="income: up, age: down"``. A name that the learner
     does not know is left to ``complete_settings``, which refuses it with the names that
-    there are.
-
-    Raises
-    ------
-    ValueError
-        If a text has no "=", or its value is not of the setting's kind.
+    there are. ValueError if a text has no "=", or its value is not of the setting's
+    kind.
     """
     spec = find_spec(learner)
     known = {setting.name: setting for setting in spec.settings} if spec else {}
@@ -116,10 +112,8 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 def ascending_floats(setting: Setting, text: str) -> tuple[float, ...]:
     """Read ascending numbers between commas or spaces, as a form takes them.
 
-    Raises
-    ------
-    ValueError
-        If there is none, one is no number or out of bounds, or they do not ascend.
+    ValueError if there is none, one is no number or out of bounds, or they do not
+    ascend.
     """
     values: list[float] = []
     for word in text.replace(",", " ").split():

@@ -168,12 +168,5 @@ class _Layout:
             if np.count_nonzero(raw) == 1 and raw[lead] > 0:
                 feature[node], weights[node] = lead, 0.0
                 missing_left[node] = self._fill[lead] <= own
-        return replace(
-            tree,
-            feature=feature,
-            threshold=threshold,
-            missing_left=missing_left,
-            weights=weights,
-            between=None,
-            missing_rows=None,
-        )
+        splits = {"feature": feature, "threshold": threshold, "weights": weights}
+        return self._around.rewritten(missing_left=missing_left, **splits)

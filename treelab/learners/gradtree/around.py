@@ -103,11 +103,9 @@ def train_around(
 class _Columns:
     """The table encoded as splits are trained on it, a column a locked split added.
 
-    Attributes
-    ----------
-    x : ndarray of shape (n_rows, n_features + n_nodes), float32
-        Normal scores; of each node the side on which it sends a row where it is
-        locked, else its column's scores with that side where they are missing.
+    ``x`` (n_rows, n_features + n_nodes) are normal scores; of each node the side on
+    which it sends a row where it is locked, else its column's scores with that side
+    where they are missing.
     """
 
     def __init__(self, around: Around, matrix: np.ndarray):
@@ -174,15 +172,8 @@ class _Columns:
         if weights is not None:
             weights = weights.copy()
             weights[free] = 0.0
-        return replace(
-            tree,
-            feature=features,
-            threshold=thresholds,
-            missing_left=missing_left,
-            weights=weights,
-            between=None,
-            missing_rows=None,
-        )
+        splits = {"feature": features, "threshold": thresholds, "weights": weights}
+        return self._around.rewritten(missing_left=missing_left, **splits)
 
     def _encoded(self, values: np.ndarray) -> Tree:
         """Return the tree over encoded columns; oblique splits take their best one."""

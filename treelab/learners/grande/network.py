@@ -76,30 +76,14 @@ class WeightedTreesNetwork(nn.Module):
     """Sub-ensembles of trees; `weighted_prediction` mixes the trees of each.
 
     Each sub-ensemble is one candidate for the training loop: it never trains on the
-    rows of its own fold, and is validated on them. Parameters have the shape
-    (G, E, ...): G sub-ensembles of E trees.
+    rows of its own fold, and is validated on them.
 
-    Parameters
-    ----------
-    generator : torch.Generator
-        Draws the trees' training rows, the dropout, and how few trees must do in each
-        step.
-    parameters : tuple of Tensor
-        I, T (E, N, K), L (E, L, C) and W (E, L or 1, 1) before the first step, of all
-        ``G * E`` trees, one sub-ensemble after another.
-    columns : Tensor of shape (G * E, K) or None
-        Features that each tree may use; None: all, in order.
-
-    Attributes
-    ----------
-    logits, threshold : Parameter of shape (G, E, N, K)
-        I and T of the paper, for the K features that a tree may use.
-    leaf_value, leaf_weight : Parameter of shape (G, E, L, C) and (G, E, L or 1, 1)
-        L and W of the paper.
-    concentration : Parameter of shape (G, 1, 1, 1)
-        Multiplies the leaf weights; no gradient, but checkpoints save it. Ours.
-    max_deciders : int or None
-        Trees that may decide a row, for now. Ours.
+    The parameters, of G sub-ensembles of E trees each, are I and T (G, E, N, K) of the
+    paper, of the K features that a tree may use, L (G, E, L, C) and W (G, E, L or 1,
+    1). They are given as they are before the first step, of all ``G * E`` trees, one
+    sub-ensemble after another; so are ``columns`` (G * E, K), the features that each
+    tree may use, None: all, in order. The generator draws the trees' training rows, the
+    dropout, and how few trees must do in each step.
     """
 
     def __init__(
@@ -123,10 +107,11 @@ class WeightedTreesNetwork(nn.Module):
         self.logits, self.threshold, self.leaf_value, self.leaf_weight = (
             nn.Parameter(by_fold(own)) for own in parameters
         )
+        # Multiplies the leaf weights; no gradient, but checkpoints save it. Ours.
         self.concentration = nn.Parameter(
             torch.ones(n_folds, 1, 1, 1, device=device), requires_grad=False
         )
-        self.max_deciders: int | None = None
+        self.max_deciders: int | None = None  # that may decide a row, for now; ours
         self.columns = None if columns is None else by_fold(columns)
         fold = torch.arange(n_folds, device=device)[:, None]
         self.train_weight = rows.weight * (rows.fold != fold)  # (G, n)

@@ -25,17 +25,11 @@ def tree_weights(
     """Weights (..., E, B) of E trees that sum to 1 for each row, from their scores.
 
     The scores w(x) (..., E, B) are each tree's weight of the leaf that a row reaches.
-
-    Parameters
-    ----------
-    weighting : {"softmax", "entmax15"}
-        Softmax is the paper's (arXiv:2309.17130, section 3.3); 1.5-entmax is sparse.
-    max_deciders : int, default=None
-        Only so many trees, of the highest scores, get any weight, as in the gates of
-        Shazeer et al., "Outrageously Large Neural Networks", arXiv:1701.06538.
-    fewer : LongTensor of shape (1,), default=None
-        Of these the highest so many alone; a tensor, so that a step that a GPU replays
-        can draw it.
+    Softmax is the paper's (arXiv:2309.17130, section 3.3); 1.5-entmax is sparse. Only
+    ``max_deciders`` trees, of the highest scores, get any weight, as in the gates of
+    Shazeer et al., "Outrageously Large Neural Networks", arXiv:1701.06538; of these the
+    highest ``fewer`` (1,) alone, a tensor, so that a step that a GPU replays can draw
+    it.
     """
     if weighting not in WEIGHTINGS:
         raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {weighting!r}.")
