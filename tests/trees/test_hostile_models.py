@@ -16,7 +16,7 @@ from safetensors.numpy import save as save_arrays
 
 from tests.trees.make import make_table, make_tree
 from tests.trees.test_ensemble import make_ensemble
-from treelab.trees.io import MOST_BYTES, load, model_from_dict
+from treelab.trees.io import MOST_BYTES, Stored, load
 from treelab.trees.text import to_rules, to_text
 from treelab.trees.tree import Tree
 
@@ -111,7 +111,7 @@ def assert_works(model) -> None:
 @settings(max_examples=250, deadline=None, derandomize=True)
 @given(broken_models())
 def test_whatever_a_model_holds_it_works_or_is_refused(stored):
-    assert_read_or_refused(lambda: model_from_dict(stored))
+    assert_read_or_refused(lambda: Stored.from_dict(stored))
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

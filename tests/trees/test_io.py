@@ -15,7 +15,7 @@ from tests.trees.pruning.test_path import make_path
 from tests.trees.test_ensemble import make_ensemble
 from treelab import PruningPath, Tree, WeightedTrees, load
 from treelab.trees.feature import Feature
-from treelab.trees.io import model_from_dict
+from treelab.trees.io import Stored
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -78,7 +78,7 @@ def test_a_model_comes_back_from_json_as_it_was(seed):
     model = make_model(seed)
     text = json.dumps(model.to_dict(), allow_nan=False)
     assert same(model, type(model).from_dict(json.loads(text)))
-    assert same(model, model_from_dict(json.loads(text)))
+    assert same(model, Stored.from_dict(json.loads(text)))
 
 
 @settings(deadline=None, max_examples=30)
@@ -302,7 +302,7 @@ def test_leaves_of_numbers_that_cannot_be_squared_are_refused(value):
     ensemble = make_ensemble(np.random.default_rng(0), 2, 1, 0).to_dict()
     data = ensemble["arrays"]["leaf_value"]["data"]
     with pytest.raises(ValueError, match="leaf_value must hold finite numbers"):
-        model_from_dict(swap(ensemble, "leaf_value", {"data": [value, *data[1:]]}))
+        Stored.from_dict(swap(ensemble, "leaf_value", {"data": [value, *data[1:]]}))
 
 
 @pytest.mark.parametrize("classes", ["", "ab", []])

@@ -107,23 +107,8 @@ class Stored:
 
     @classmethod
     def load(cls, path):
-        """Read a model that ``save`` wrote into the folder ``path``.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the folder holds no model.
-        ValueError
-            If its files are damaged, from a newer treelab, or of another type.
-        """
-        folder = Path(path)
-        for name in (_SETTINGS, _ARRAYS):
-            if not (folder / name).is_file():
-                raise FileNotFoundError(
-                    f"There is no treelab model in {str(folder)!r}: it lacks {name}."
-                )
-        settings, arrays = ((folder / name).read_bytes() for name in MODEL_FILES)
-        return _from_files(settings, arrays, cls, f"in {str(folder)!r}")
+        """Read a model as ``treelab.load`` does; ValueError if of another type."""
+        return _read(Path(path), cls)
 
 
 def load(path):
@@ -147,12 +132,22 @@ def load(path):
     ValueError
         If it is damaged, too large, no model at all, or from a newer treelab.
     """
-    path = Path(path)
+    return _read(Path(path), Stored)
+
+
+def _read(path: Path, wanted: type[Stored]):
+    """Return the model of a folder, of one file or of JSON, once of that type."""
     if path.is_dir() or not path.exists():
-        return Stored.load(path)
+        for name in MODEL_FILES:
+            if not (path / name).is_file():
+                raise FileNotFoundError(
+                    f"There is no treelab model in {str(path)!r}: it lacks {name}."
+                )
+        settings, arrays = ((path / name).read_bytes() for name in MODEL_FILES)
+        return _from_files(settings, arrays, wanted, f"in {str(path)!r}")
     content = read_regular_file(path, MOST_ARRAY_BYTES)
     if content.startswith(b"PK"):
-        return model_from_zip(content, path.name)
+        return model_from_zip(content, path.name, wanted=wanted)
     if len(content) > MOST_BYTES:
         raise ValueError(f"{path.name} is no model in one file, and large for JSON.")
     try:
@@ -162,10 +157,15 @@ def load(path):
             f"{path.name} is not a treelab model: neither one file that save wrote "
             "nor JSON."
         ) from error
-    return model_from_dict(stored)
+    return wanted.from_dict(stored)
 
 
-def model_from_zip(content: bytes | zipfile.ZipFile, name: str, folder: str = ""):
+def model_from_zip(
+    content: bytes | zipfile.ZipFile,
+    name: str,
+    folder: str = "",
+    wanted: type[Stored] = Stored,
+):
     """Return the model that ``to_bytes`` wrote; ValueError where there is none.
 
     Of a zip that holds more, it is that in ``folder``, whose name ends in "/".
@@ -187,7 +187,7 @@ def model_from_zip(content: bytes | zipfile.ZipFile, name: str, folder: str = ""
     if not files:
         raise ValueError(f"{name} unpacks to more than can be read.")
     settings, arrays = files
-    return _from_files(settings, arrays, Stored, f"in {name}")
+    return _from_files(settings, arrays, wanted, f"in {name}")
 
 
 def _from_files(settings: bytes, arrays: bytes, wanted: type, where: str):
@@ -198,11 +198,6 @@ def _from_files(settings: bytes, arrays: bytes, wanted: type, where: str):
     except (ValueError, RecursionError, SafetensorError) as error:
         raise ValueError(f"The model {where} is damaged: {error}.") from error
     return _rebuild(header, found, wanted)
-
-
-def model_from_dict(stored: dict):
-    """Return the Tree, WeightedTrees or PruningPath that ``to_dict`` described."""
-    return Stored.from_dict(stored)
 
 
 def read_regular_file(path: Path, most_bytes: int) -> bytes:

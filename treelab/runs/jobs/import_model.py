@@ -20,13 +20,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
 from treelab.trees.cells import noted_form, value_text
 from treelab.trees.date_parts import with_date_parts
-from treelab.trees.io import (
-    MOST_BYTES,
-    load,
-    model_from_dict,
-    model_from_zip,
-    read_regular_file,
-)
+from treelab.trees.io import MOST_BYTES, Stored, load, model_from_zip, read_regular_file
 from treelab.trees.pruning_path import Model, PruningPath
 from treelab.trees.tree import predicts_several
 
@@ -88,7 +82,7 @@ def model_from_bytes(
         ) from error
     if isinstance(stored, dict) and "type" in stored:
         _refuse_unsaid(name, given)
-        return _checked(model_from_dict(stored), name)
+        return _checked(Stored.from_dict(stored), name)
     if not isinstance(stored, dict | list):  # a text would be taken for a path
         raise ValueError(f"{name} holds no model.")
     return _as_run(from_xgboost(stored, classes=classes, **given))
