@@ -179,7 +179,7 @@ def _slide(browser, file: Path) -> np.ndarray:
     leaves = path.n_leaves[steps].tolist()
     labels = [f"{n} leaves" for n in leaves]
     frames = Frames("leaves", "Leaves", leaves, labels, len(steps) - 1)
-    payload = tree_payload([path.trees[step] for step in steps], X, y, frames=frames)
+    payload = tree_payload([path[step] for step in steps], X, y, frames=frames)
     file.write_text(viewer_page(payload), encoding="utf-8")
     page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     page.goto(file.as_uri())

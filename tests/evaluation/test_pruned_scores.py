@@ -44,10 +44,10 @@ def grown(task: str, seed: int):
 def test_scores_and_depths_are_those_of_each_tree_built(task, seed):
     tree, X, y = grown(task, seed)
     path = cost_complexity_path(tree)
-    built = [scores(task, y, each.predict(X))[headline(task)] for each in path.trees]
+    built = [scores(task, y, each.predict(X))[headline(task)] for each in path]
     assert len(built) > 10
     assert pruned_scores(path, X, y).tolist() == pytest.approx(built)
-    assert pruned_depths(path).tolist() == [each.depth for each in path.trees]
+    assert pruned_depths(path).tolist() == [each.depth for each in path]
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -58,7 +58,7 @@ def test_costs_of_errors_are_those_of_each_tree_built(seed):
     code = pd.Categorical(y, categories=list(tree.classes)).codes
     counts = rows_through(tree, tree.apply(X), code.astype(int), 3)[:, None]
     sums = cost_sums(path, counts, tree.predicted_class, costs)
-    for step, each in enumerate(path.trees):
+    for step, each in enumerate(path):
         predicted = each.predicted_class[each.apply(X)]
         assert sums[step, 0, 0, 0] == pytest.approx(costs[code, predicted].sum())
     root = tree.predicted_class[0]
@@ -71,7 +71,7 @@ def test_classes_that_only_the_rows_hold_count_against_the_score(names):
     path = cost_complexity_path(tree)
     y = y.copy()
     y[:20] = np.resize(names, 20)
-    built = [scores("multiclass", y, t.predict(X))["macro_f1"] for t in path.trees]
+    built = [scores("multiclass", y, t.predict(X))["macro_f1"] for t in path]
     assert pruned_scores(path, X, y).tolist() == pytest.approx(built)
 
 

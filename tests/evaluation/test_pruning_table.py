@@ -62,7 +62,7 @@ def test_each_step_of_cost_complexity_is_scored_as_its_tree_predicts(target):
     tree = single_tree(classes, target, split)
     path = cost_complexity_path(tree.with_rows(split.X_train, split.y_train))
     found = cost_complexity_table(path, split)
-    for i, pruned in enumerate(path.trees):
+    for i, pruned in enumerate(path):
         X, y, _ = split.rows("test")
         expected = scores(task, y, pruned.predict(X))[headline(task)]
         assert found["test_score"][i] == pytest.approx(expected)

@@ -176,7 +176,7 @@ def _noted(model, origin: Origin):
 
 def size_path(tree: Tree) -> SizePath:
     """A tree's cost-complexity prunings by size, with scores made up."""
-    trees = cost_complexity_path(tree).trees[::-1]
+    trees = [*cost_complexity_path(tree)][::-1]
     scores = pd.DataFrame(
         {
             "n_leaves": [each.n_leaves for each in trees],

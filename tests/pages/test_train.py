@@ -362,7 +362,7 @@ def test_learners_are_trained_on_several_data_splits_by_one_choice(store, visit)
 
 def test_sizes_chosen_by_hand_stand_with_the_earlier_runs(store, visit):
     run = store.run(add_run(store, "cart"))
-    smaller = cost_complexity_path(store.model(run.id)).trees[1]
+    smaller = cost_complexity_path(store.model(run.id))[1]
     saved = save_pruned(store, run, smaller)
     assert "(chosen by hand)" not in page_text(visit("train", run=run.id))
     assert "(chosen by hand)" in page_text(visit("train", run=saved))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.trees.make import make_table, make_tree
-from treelab.trees.leaf_codes import RowsAt, depth_first
+from treelab.trees.leaf_codes import RowsAt
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -21,7 +21,7 @@ def test_rows_at_a_node_are_those_whose_path_passes_it(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_depth_first_puts_each_node_before_what_hangs_below(seed):
     tree = make_tree(np.random.default_rng(seed), 15)
-    order = depth_first(tree).tolist()
+    order = tree.depth_first.tolist()
     assert sorted(order) == list(range(tree.n_nodes))
     rows_at = RowsAt(tree, np.array([0]))
     for place, node in enumerate(order):

@@ -8,13 +8,9 @@ SIDES = "LR"
 def paths(tree: Tree) -> list[str]:
     """Return each node's path from the root."""
     found = [""] * tree.n_nodes
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
-        if tree.left[node] >= 0:
-            for side, child in zip(SIDES, (tree.left[node], tree.right[node])):
-                found[child] = found[node] + side
-                waiting.append(int(child))
+    for node in tree.splits:
+        for side, child in zip(SIDES, (tree.left[node], tree.right[node])):
+            found[child] = found[node] + side
     return found
 
 

@@ -64,7 +64,7 @@ def refit_nodes(
     total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
     mean = np.stack(sums, axis=1) / np.where(total > 0, total, 1)[:, None]
     value = np.where(touched[:, None] & (total > 0)[:, None], mean, tree.value)
-    for node in np.argsort(tree.level, kind="stable"):  # parents first
+    for node in tree.depth_first:
         if touched[node] and not total[node] > 0 and node:
             value[node] = value[tree.parent[node]]  # nobody comes here
     linear: dict[str, Any] = {}
@@ -85,7 +85,7 @@ def _shrunk(
     assert counted.class_counts is not None
     weighted = counted.class_counts * weights
     total = weighted.sum(axis=1, keepdims=True)
-    for node in np.argsort(tree.level, kind="stable"):  # parents first
+    for node in tree.depth_first:
         if not total[node] > 0 and node:
             weighted[node] = weighted[tree.parent[node]]  # nobody comes here
             total[node] = total[tree.parent[node]]

@@ -340,7 +340,7 @@ def pruning_steps(
         tree = tree.with_rows(*split.rows(fitted))
     pruned = cost_complexity_path(tree)
     table = cost_complexity_table(pruned, split)
-    return PruningSteps(pruned.trees, table, None, "alpha", fitted=fitted)
+    return PruningSteps(pruned, table, None, "alpha", fitted=fitted)
 
 
 def is_scored(path: SizePath) -> bool:
@@ -423,7 +423,7 @@ def cost_complexity_table(path: CostComplexityPath, split: DataSplit) -> pd.Data
             continue
         table[f"{part}_score"] = [
             headline_score("regression", y, tree.predict(X), weight, loss)
-            for tree in path.trees
+            for tree in path
         ]
     table["leaves"] = path.n_leaves
     table["depth"] = pruned_depths(path)

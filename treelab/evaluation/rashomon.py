@@ -138,7 +138,7 @@ def _every_size(
             splits = splits_key(tree, path.step <= step)
             if splits not in pruned:
                 pruned.add(splits)
-                yield merge_equal(path.trees[step], same_class=True)
+                yield merge_equal(path[step], same_class=True)
 
 
 def _one_split_less(tree: Tree) -> Iterator[Tree]:

@@ -89,8 +89,7 @@ class RefittedScorer:
         else:
             predicted = fitted[..., 1:].argmax(axis=-1)
         # Where a fold leaves nobody at a node, the node above it predicts.
-        empty = np.flatnonzero((total < 0.5).any(axis=1))
-        for node in empty[np.argsort(tree.level[empty], kind="stable")]:
+        for node in tree.depth_first[(total[tree.depth_first] < 0.5).any(axis=1)]:
             above = predicted[tree.parent[node]] if node else predicted[0]
             predicted[node] = np.where(total[node] < 0.5, above, predicted[node])
         return predicted[leaf, fold]

@@ -10,7 +10,6 @@ from treelab.data.problem import Problem
 from treelab.data.values import numbers
 from treelab.trees.cells import note_forms
 from treelab.trees.feature import as_table, known_forms
-from treelab.trees.leaf_codes import depth_first
 from treelab.trees.pruning_path import Model
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.tree import Tree
@@ -268,7 +267,7 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     """
     from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
 
-    order = depth_first(tree)  # leaves stand as a picture shows them, left to right
+    order = tree.depth_first  # leaves stand as a picture shows them, left to right
     order = order[tree.is_leaf[order]]
     order = order[rows[:, order].sum(axis=0) > 0]
     counts = rows[:, order].T  # (leaves, classes)

@@ -5,7 +5,6 @@ import shutil
 import graphviz
 import numpy as np
 
-from treelab.trees.leaf_codes import depth_first
 from treelab.trees.tree import Tree
 
 # Where a tree's nodes stand: leaves in a row, each parent above its children.
@@ -28,7 +27,7 @@ def tree_layout(
     place. Down (n_nodes,), minus the node's level: 0 at the root.
     """
     last = tree.depth if max_depth is None else max_depth
-    order = depth_first(tree)
+    order = tree.depth_first
     order = order[tree.level[order] <= last]
     ends = order[tree.is_leaf[order] | (tree.level[order] == last)]
     x = np.full(tree.n_nodes, np.nan)

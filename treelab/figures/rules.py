@@ -13,12 +13,8 @@ from treelab.trees.text import (
     bound_text,
     condition_text,
     leaf_conditions,
-    near_text,
-    score_numbers,
-    sum_nears,
-    term_fractions,
-    term_name,
     to_rules,
+    written_terms,
 )
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import clean, counted, percent, significant
@@ -114,22 +110,16 @@ def sums_list(tree: Tree) -> str:
 def sum_terms(tree: Tree, node: int) -> str:
     """Return HTML of a weighted sum: its three largest terms, the rest folded away."""
     assert tree.weights is not None, "only a sum has terms"
-    weights = tree.weights[node]
-    shares = term_fractions(tree.features, weights)
-    order = [int(j) for j in np.argsort(-shares, kind="stable") if weights[j] != 0]
-    _, nears = sum_nears(tree.features, weights)
-    numbers = score_numbers(tree.features)
-    terms = [
-        f"<span>{'−' if weights[j] < 0 else '+'} "
-        f"{near_text(abs(weights[j]), nears[j])} × "
-        f"{html.escape(term_name(tree.features[j], number=numbers[j]))} "
-        f"<small>{percent(shares[j])}</small></span>"
-        for j in order
+    terms = written_terms(tree.features, tree.weights[node])
+    spans = [
+        f"<span>{'−' if term.weight < 0 else '+'} {term.size} × "
+        f"{html.escape(term.name())} <small>{percent(term.fraction)}</small></span>"
+        for term in terms
     ]
-    shown, rest = terms[:_TERMS], terms[_TERMS:]
+    shown, rest = spans[:_TERMS], spans[_TERMS:]
     folded = ""
     if rest:
-        share = percent(float(sum(shares[j] for j in order[_TERMS:])))
+        share = percent(sum(term.fraction for term in terms[_TERMS:]))
         more = f"{counted(len(rest), 'smaller term')} ({share})"
         folded = f"<details><summary>{more}</summary>{''.join(rest)}</details>"
     return f'<div class="terms">{"".join(shown)}{folded}</div>'

@@ -217,12 +217,17 @@ def _number_pattern(form: CellForm) -> str:
     return rf"({plain}|{grouped})"
 
 
+def counted_row(row: int) -> str:
+    """Say where a row (from 0) stands, as people count."""
+    return f"row {row + 1:,}"
+
+
 def read_column(
     column: pd.Series,
     form: CellForm | None,
     kind: str,
     levels: tuple[str, ...] = (),
-    place_of: Callable[[int], str] = lambda row: f"row {row + 1:,}",
+    place_of: Callable[[int], str] = counted_row,
 ) -> pd.Series:
     """Return a column of any table as a model reads it, float64 or str by its kind.
 

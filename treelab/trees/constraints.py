@@ -116,19 +116,6 @@ def read_count(name: str, given: Any, default: int | None) -> int | None:
     return int(number)
 
 
-def read_columns(named: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise ValueError for the first named column that a table does not have."""
-    known = set(columns)
-    for name in named:
-        if name not in known:
-            close = get_close_matches(name, [*columns], n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "check its name."
-            raise ValueError(
-                f"The constraints name a column {name!r}, which is not among those to "
-                f"predict from; {hint}"
-            )
-
-
 def _pairs(name: str, given: Any, example: str, by: str = ",") -> dict[str, Any]:
     """Read "a: x, b: y", or a mapping; raise ValueError for what is named twice."""
     pairs: list[tuple[Any, Any]] = []
@@ -328,7 +315,14 @@ class Constraints:
 
         ``columns`` are all of the table, ``categories`` those that hold categories.
         """
-        read_columns(self.columns, columns)
+        for name in self.columns:
+            if name not in columns:
+                close = get_close_matches(name, [*columns], n=1)
+                hint = f"did you mean {close[0]!r}?" if close else "check its name."
+                raise ValueError(
+                    f"The constraints name a column {name!r}, which is not among those "
+                    f"to predict from; {hint}"
+                )
         for name in self.monotone:
             if name in categories:
                 raise ValueError(
@@ -447,7 +441,7 @@ def node_boxes(tree: Tree) -> Boxes:
         name: np.ones((tree.n_nodes, len(_labels(tree, name)) + 2), dtype=bool)
         for name in names
     }
-    for node in np.flatnonzero(~tree.is_leaf)[np.argsort(tree.level[~tree.is_leaf])]:
+    for node in tree.splits.tolist():
         j, threshold = int(tree.feature[node]), tree.threshold[node]
         for child, left in ((tree.left[node], True), (tree.right[node], False)):
             for own in (low, high, missing, *sets.values()):
@@ -666,17 +660,14 @@ def wrong_splits(tree: Tree, constraints: Constraints) -> np.ndarray:
     columns = [feature.column for feature in tree.features]
     groups = constraints.group_of(columns)
     wrong = np.zeros(tree.n_nodes, dtype=bool)
-    waiting: list[tuple[int, frozenset[str]]] = [(0, frozenset())]
-    while waiting:
-        node, above = waiting.pop()
-        if tree.is_leaf[node]:
-            continue
+    above = [frozenset[str]()] * tree.n_nodes  # columns on the path to each node
+    for node in tree.splits.tolist():
         own = columns[tree.feature[node]]
-        path = above | {own}
+        path = above[node] | {own}
         wrong[node] = own not in constraints.allowed_at(int(tree.level[node]), columns)
         if constraints.together:
             wrong[node] |= not any(path <= group for group in groups)
-        waiting += [(int(tree.left[node]), path), (int(tree.right[node]), path)]
+        above[tree.left[node]] = above[tree.right[node]] = path
     return wrong
 
 

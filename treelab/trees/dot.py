@@ -89,47 +89,46 @@ class _Picture:
 
     def legend(self) -> str:
         """Return the colours of classes, or of values, and the tree's notes."""
+        rows = [] if self.colors.scale is None else [self._scale(self.colors.scale)]
         chips = [
-            self._chip(color, name) for color, name in self.colors.classes_with_color()
+            f'{_patch(color)}<TD ALIGN="LEFT">{self._small(self._short(name))}</TD>'
+            for color, name in self.colors.classes_with_color()
         ]
-        rows = [
-            "".join(chips[first : first + _CHIPS_A_LINE])
-            for first in range(0, len(chips), _CHIPS_A_LINE)
-        ]
+        for first in range(0, len(chips), _CHIPS_A_LINE):
+            rows.append("".join(chips[first : first + _CHIPS_A_LINE]))
         for note in self.tree.notes:
-            small = self._small(clean(note), _NOTE_WRAP)
-            rows.append(f'<TD COLSPAN="8">{small}</TD>')
-        if self.colors.scale is not None:
-            rows.insert(0, self._scale(self.colors.scale))
+            rows.append(f'<TD COLSPAN="8">{self._small(clean(note), _NOTE_WRAP)}</TD>')
         return _table(rows, spacing=4) if rows else ""
 
     def _scale(self, scale: ValueScale) -> str:
         """Return the lowest and the highest value of the colours, and these between."""
         low, high = scale.words()
-        colors = map(self.colors.color, np.linspace(scale.low, scale.high, 6).tolist())
-        cells = (_patch(color) for color in colors)
+        values = np.linspace(scale.low, scale.high, 6).tolist()
+        cells = "".join(_patch(self.colors.color(value)) for value in values)
         tree = self.tree
         name = tree.outputs[tree.main_output] if tree.outputs else ""
-        name = short(name or f"{value_word(tree)} {tree.target}", self.layout.max_name)
-        unit = tree.target_unit
+        name = self._short(name or f"{value_word(tree)} {tree.target}")
         return (
-            f"<TD>{self._small(clean(f'{name} {low}'))}</TD>{''.join(cells)}"
-            f'<TD ALIGN="LEFT">{self._small(clean(with_unit(high, unit)))}</TD>'
+            f"<TD>{self._small(clean(f'{name} {low}'))}</TD>{cells}"
+            f'<TD ALIGN="LEFT">{self._small(clean(with_unit(high, tree.target_unit)))}'
+            "</TD>"
         )
-
-    def _chip(self, color: str, name: str) -> str:
-        """Return a colour and the name of what has it, as two cells."""
-        text = self._small(short(name, self.layout.max_name))
-        return f'{_patch(color)}<TD ALIGN="LEFT">{text}</TD>'
 
     def _bar(self, node: int) -> str:
         """Return the classes at a node as a bar, or the colour of its mean."""
-        if self.tree.classes is None:
-            pieces = [(_BAR, self.colors.of(node)[0], "")]
+        colors, classes = self.colors, self.tree.classes
+        if classes is None:
+            pieces = [(_BAR, colors.of(node)[0], "")]
         else:
+            fractions = class_fractions(self.tree, node)
+            own = [(fractions[i], colors.colors[i], classes[i]) for i in colors.own]
+            if (other := colors.other_color) is not None:
+                own.append(
+                    (1 - sum(part for part, _, _ in own), other, "other classes")
+                )
             pieces = [
                 (max(1, round(_BAR * part)), color, f"{clean(name)}: {percent(part)}")
-                for part, color, name in self._fractions(node)
+                for part, color, name in own
                 if part > 0.0005
             ]
         width = sum(width for width, _, _ in pieces)
@@ -139,14 +138,9 @@ class _Picture:
             f'FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="7"><TR>{cells}</TR></TABLE>'
         )
 
-    def _fractions(self, node: int) -> list[tuple[float, str, object]]:
-        """List each class at a node: fraction, colour, name; the others as one."""
-        colors, fractions = self.colors, class_fractions(self.tree, node)
-        classes = self.tree.classes or ()
-        own = [(fractions[i], colors.colors[i], classes[i]) for i in colors.own]
-        if (other := colors.other_color) is not None:
-            own.append((1 - sum(f for f, _, _ in own), other, "other classes"))
-        return own
+    def _short(self, name: str) -> str:
+        """Return a name as short as the picture has names."""
+        return short(name, self.layout.max_name)
 
     def _small(self, text: str, wrap: int = _SMALL_WRAP) -> str:
         """Return text that steps back."""
@@ -231,7 +225,6 @@ _FONT = "Helvetica,Arial,sans-serif"
 _THICK, _THIN = 9.0, 1.0  # width of an edge that all rows take, and of the thinnest
 _DARK_LINE = "#5A6963"  # lighter than that of charts: edges are what a tree is
 _TINT = 0.04  # opacity of the colour of an uncertain leaf
-DIRECTIONS = ("TB", "LR")
 
 
 @dataclass(frozen=True)
@@ -248,7 +241,7 @@ class DotLayout:
     wrap: int = 34  # letters a line of a node; fewer make narrower boxes of more lines
 
     def __post_init__(self):
-        if self.direction not in DIRECTIONS:
+        if self.direction not in ("TB", "LR"):
             raise ValueError(f"direction must be 'TB' or 'LR', got {self.direction!r}.")
         if self.max_depth is not None and self.max_depth < 0:
             raise ValueError(f"max_depth must be at least 0, got {self.max_depth}.")
@@ -307,17 +300,15 @@ def to_dot(
     lines = _header(tree, theme, layout.direction)
     if legend and (below := picture.legend()):
         lines.append(f"label=<{below}>;")
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
+    deepest = tree.depth if layout.max_depth is None else layout.max_depth
+    for node in tree.depth_first[tree.level[tree.depth_first] <= deepest].tolist():
         lines.append(picture.node(node))
         if tree.is_leaf[node]:
             continue
-        if layout.max_depth is not None and tree.level[node] >= layout.max_depth:
+        if tree.level[node] < deepest:
+            lines += [picture.edge(node, True), picture.edge(node, False)]
+        else:
             lines += picture.stub(node)
-            continue
-        lines += [picture.edge(node, True), picture.edge(node, False)]
-        waiting += [int(tree.right[node]), int(tree.left[node])]
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -16,6 +16,7 @@ from treelab.trees.cells import (
     CellForm,
     as_form,
     check_held,
+    counted_row,
     noted_form,
     read_column,
 )
@@ -32,11 +33,8 @@ class Feature:
     A number column is read as it is. A category column is read by the score of its
     category, so that ``score <= threshold`` splits the categories into two sets.
 
-    Raises
-    ------
-    ValueError
-        If ``kind`` is unknown, categories and scores do not match, or rare values are
-        no categories.
+    ValueError if ``kind`` is unknown, categories and scores do not match, or rare
+    values are no categories.
     """
 
     column: str  # in the user's table
@@ -115,16 +113,13 @@ class Feature:
         return dict(zip(self.categories, self.scores))
 
     def read(
-        self, column: pd.Series, place_of: Callable[[int], str] | None = None
+        self, column: pd.Series, place_of: Callable[[int], str] = counted_row
     ) -> pd.Series:
         """Return a column of any table as this feature reads it; see ``read_column``.
 
         ``place_of`` says where a row (from 0) stands, for messages.
         """
-        levels = self.categories
-        if place_of is None:
-            return read_column(column, self.form, self.kind, levels)
-        return read_column(column, self.form, self.kind, levels, place_of)
+        return read_column(column, self.form, self.kind, self.categories, place_of)
 
     @cached_property
     def part(self) -> tuple[str, str, str] | None:

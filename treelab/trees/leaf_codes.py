@@ -7,20 +7,6 @@ from treelab.trees.tree import Tree, sum_up
 # Which rows pass each node of a tree, found once for all nodes.
 
 
-def depth_first(tree: Tree) -> np.ndarray:
-    """Return the nodes, int64 (n_nodes,), each before all that hang below it.
-
-    What hangs below the left child comes before the right child.
-    """
-    order, waiting = [], [0]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        if tree.left[node] >= 0:
-            waiting += [int(tree.right[node]), int(tree.left[node])]
-    return np.array(order)
-
-
 class RowsAt:
     """The rows that pass each node: ``rows_at[node]`` are their positions.
 
@@ -30,7 +16,7 @@ class RowsAt:
     """
 
     def __init__(self, tree: Tree, leaf: np.ndarray):
-        self.nodes = depth_first(tree)
+        self.nodes = tree.depth_first
         place = np.empty(tree.n_nodes, dtype=np.int64)
         place[self.nodes] = np.arange(tree.n_nodes)
         size = self._size = sum_up(tree, np.ones(tree.n_nodes, dtype=np.int64))

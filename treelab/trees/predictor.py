@@ -18,12 +18,7 @@ class NodePredictor:
 
     f_phi(z, x) of eq. 10 in the first version of Zantedeschi, Kusner and Niculae,
     "Learning Binary Decision Trees by Argmin Differentiation", ICML 2021,
-    arXiv:2010.04627.
-
-    Raises
-    ------
-    ValueError
-        If the layers do not fit each other.
+    arXiv:2010.04627. ValueError if the layers do not fit each other.
     """
 
     # ``weight`` of shape (n_out, n_in), ``bias`` of shape (n_out,). The first layer

@@ -1,7 +1,7 @@
 """Smaller trees of a tree, and trees by their number of leaves."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Any, ClassVar, Self
 
@@ -16,31 +16,15 @@ from treelab.trees.words import counted, significant
 # ScoredTrees: several trees of one problem, each with its scores, one chosen.
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredTrees(Stored):
-    """Trees that predict one target from one table, each with its scores.
-
-    ValueError if the parts do not fit each other.
-    """
-
-    columns: ClassVar[tuple[str, ...]] = ()
-    noun: ClassVar[str] = "A set of trees"
+class StoredTrees(Stored):
+    """Base of a frozen dataclass with trees of one target, of which one is chosen."""
 
     trees: tuple[Tree, ...]
-    scores: pd.DataFrame  # a row a tree, with ``columns`` among its columns
     chosen: int  # which tree is the run's own
 
     def __post_init__(self):
         object.__setattr__(self, "trees", tuple(self.trees))
-        if not self.trees or len(self.scores) != len(self.trees):
-            raise ValueError(
-                f"{self.noun} needs one row of scores for each tree, got "
-                f"{len(self.scores)} rows for {len(self.trees)} trees."
-            )
-        missing = [name for name in self.columns if name not in self.scores]
-        if missing:
-            raise ValueError(f"scores lacks the columns {', '.join(missing)}.")
-        if not 0 <= self.chosen < len(self.trees):
+        if self.trees and not 0 <= self.chosen < len(self.trees):
             raise ValueError(
                 f"chosen must be from 0 to {len(self.trees) - 1}, got {self.chosen}."
             )
@@ -53,11 +37,6 @@ class ScoredTrees(Stored):
         """The chosen tree."""
         return self.trees[self.chosen]
 
-    def with_target(self, target: str, **facts) -> Self:
-        """Return the same with the name and other facts of what the trees predict."""
-        trees = (replace(tree, target=target, **facts) for tree in self.trees)
-        return replace(self, trees=tuple(trees))
-
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
         packed = [tree.pack() for tree in self.trees]
@@ -65,8 +44,7 @@ class ScoredTrees(Stored):
         for own, tree in zip(trees[1:], self.trees[1:]):
             if tree.features == self.trees[0].features:  # they may be thousands
                 del own["features"]
-        settings = {"trees": trees, "scores": self.scores, "chosen": int(self.chosen)}
-        return settings, arrays
+        return vars(self) | {"trees": trees}, arrays
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:
@@ -75,8 +53,38 @@ class ScoredTrees(Stored):
         for own, named in zip(settings["trees"], by_number(settings["trees"], arrays)):
             shared = {"features": trees[0].features} if trees else {}
             trees.append(Tree.unpack(shared | own, named))
-        more = {own.name: settings[own.name] for own in fields(cls)[1:]}
-        return cls(trees=tuple(trees), **more)
+        return cls(**(settings | {"trees": tuple(trees)}))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredTrees(StoredTrees):
+    """Trees that predict one target from one table, each with its scores.
+
+    ValueError if the parts do not fit each other.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    noun: ClassVar[str] = "A set of trees"
+
+    trees: tuple[Tree, ...]
+    scores: pd.DataFrame  # a row a tree, with ``columns`` among its columns
+    chosen: int
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not self.trees or len(self.scores) != len(self.trees):
+            raise ValueError(
+                f"{self.noun} needs one row of scores for each tree, got "
+                f"{len(self.scores)} rows for {len(self.trees)} trees."
+            )
+        missing = [name for name in self.columns if name not in self.scores]
+        if missing:
+            raise ValueError(f"scores lacks the columns {', '.join(missing)}.")
+
+    def with_target(self, target: str, **facts) -> Self:
+        """Return the same with the name and other facts of what the trees predict."""
+        trees = (replace(tree, target=target, **facts) for tree in self.trees)
+        return replace(self, trees=tuple(trees))
 
 
 def numbered(parts: Iterable[dict]) -> dict[str, np.ndarray]:
@@ -231,8 +239,11 @@ _TIE = 1e-12  # alphas that differ by less than this, relative to the root, are 
 
 
 @dataclass(frozen=True, eq=False)
-class CostComplexityPath:
-    """All subtrees that minimise ``R(T) + alpha |T|`` for some alpha (section 3.3)."""
+class CostComplexityPath(Sequence[Tree]):
+    """All subtrees that minimise ``R(T) + alpha |T|`` for some alpha (section 3.3).
+
+    Each is made when it is read: ``path[3]``.
+    """
 
     tree: Tree  # the tree that is pruned
     # float64 (n_steps,): ascending complexity parameter (``ccp_alpha``), in units of
@@ -251,32 +262,9 @@ class CostComplexityPath:
     def __len__(self):
         return len(self.alphas)
 
-    @property
-    def trees(self) -> Sequence[Tree]:
-        """The subtrees, each made when it is read: ``path.trees[3]``."""
-        return _Trees(self)
-
-    def table(self) -> pd.DataFrame:
-        """Return a row a subtree: alpha, impurity, n_leaves."""
-        columns = self.alphas, self.impurities, self.n_leaves
-        return pd.DataFrame(dict(zip(("alpha", "impurity", "n_leaves"), columns)))
-
-
-class _Trees(Sequence):
-    """The subtrees of a path, each made when it is read."""
-
-    def __init__(self, path: CostComplexityPath):
-        self._path = path
-
-    def __len__(self):
-        return len(self._path)
-
     def __getitem__(self, index):
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
         step = range(len(self))[index]
-        path = self._path
-        return path.tree if step == 0 else cut_at(path.tree, path.step <= step)
+        return self.tree if step == 0 else cut_at(self.tree, self.step <= step)
 
 
 def cost_complexity_path(tree: Tree) -> CostComplexityPath:
@@ -374,7 +362,7 @@ def prune_to_size(tree: Tree, n_leaves: int) -> Tree:
     if tree.n_leaves <= n_leaves:
         return tree
     path = cost_complexity_path(tree)
-    return path.trees[int(steps_at(path, np.array([n_leaves]))[0])]
+    return path[int(steps_at(path, np.array([n_leaves]))[0])]
 
 
 def path_of_sizes(
@@ -410,7 +398,7 @@ def unscored_path(tree: Tree, most_leaves: int) -> SizePath:
     if tree.n_leaves > sizes[-1]:
         sizes = np.append(sizes, tree.n_leaves)
     path = cost_complexity_path(tree)
-    trees = [path.trees[int(step)] for step in steps_at(path, sizes)]
+    trees = [path[step] for step in steps_at(path, sizes)]
     unknown = np.full(len(trees), np.nan)
     return path_of_sizes(trees, sizes, unknown, unknown, len(trees) - 1)
 
@@ -436,9 +424,7 @@ def prune_empty(tree: Tree) -> Tree:
     """
     has_rows = tree.n_rows[0] > 0
     replacement = np.arange(tree.n_nodes)  # the node that takes each node's place
-    for node in _bottom_up(tree):
-        if tree.is_leaf[node]:
-            continue
+    for node in tree.splits[::-1]:
         left, right = tree.left[node], tree.right[node]
         only = _only_branch(tree, node)
         if only is None and has_rows and not tree.n_rows[[left, right]].all():
@@ -483,9 +469,9 @@ def merge_equal(
     linear = _linear_leaves(tree)
     axis = 0 if tree.outputs else None  # each has a range of its own
     close = tolerance * (np.ptp(value, axis) + ROUNDED * np.abs(value).max(axis))
-    for node in _bottom_up(tree):
+    for node in tree.splits[::-1]:
         pair = [tree.left[node], tree.right[node]]
-        if tree.is_leaf[node] or not leaf[pair].all():
+        if not leaf[pair].all():
             continue
         first, second = value[pair]
         same = (np.abs(first - second) <= close).all()
@@ -520,11 +506,6 @@ def _linear_leaves(tree: Tree) -> np.ndarray | None:
     by_column = tree.leaf_weights * np.where(spread > 0, spread, 1.0)
     at_usual = tree.leaf_bias + (tree.leaf_weights @ usual)[:, None]
     return np.concatenate([by_column, at_usual], axis=1)
-
-
-def _bottom_up(tree: Tree) -> list[int]:
-    """Return node numbers, children before their parents."""
-    return np.argsort(-tree.level, kind="stable").tolist()
 
 
 # A tree whose weighted sums lack their small terms.

@@ -8,10 +8,9 @@ import pandas as pd
 
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
-from treelab.trees.io import Stored
 from treelab.trees.logits import class_probabilities
 from treelab.trees.predictor import NodePredictor
-from treelab.trees.pruning import by_number, numbered, prune_empty, rebuild
+from treelab.trees.pruning import StoredTrees, by_number, numbered, prune_empty, rebuild
 from treelab.trees.tree import (
     OBLIQUE,
     Tree,
@@ -35,7 +34,7 @@ def _shared(name: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class PruningPath(Stored):
+class PruningPath(StoredTrees):
     """Trees of ascending pruning strength, and the predictor on top of each.
 
     Source: Zantedeschi, Kusner, Niculae, "Learning Binary Decision Trees by Argmin
@@ -74,8 +73,8 @@ class PruningPath(Stored):
         put = object.__setattr__
         strengths = frozen(np.array(self.strengths, dtype=np.float64))
         put(self, "strengths", strengths)
-        put(self, "trees", tuple(self.trees))
         put(self, "predictors", tuple(self.predictors))
+        super().__post_init__()
         n = len(self.trees)
         if n == 0 or strengths.shape != (n,) or len(self.predictors) != n:
             raise ValueError(
@@ -87,8 +86,6 @@ class PruningPath(Stored):
             raise ValueError(f"strengths must ascend, got {strengths.tolist()}.")
         if self.split not in ("linear", "elu"):
             raise ValueError(f"split must be 'linear' or 'elu', got {self.split!r}.")
-        if not 0 <= self.chosen < n:
-            raise ValueError(f"chosen must be from 0 to {n - 1}, got {self.chosen}.")
         if len({(tree.classes, tree.target) for tree in self.trees}) != 1:
             raise ValueError("All trees of a path must predict the same target.")
         # Compared as text: a fill that is NaN equals no other.
@@ -96,9 +93,6 @@ class PruningPath(Stored):
             raise ValueError("All trees of a path must have the same features.")
         for tree, predictor in zip(self.trees, self.predictors):
             _check_predictor(tree, predictor)
-
-    def __len__(self):
-        return len(self.trees)
 
     def __repr__(self):
         return (
@@ -118,11 +112,6 @@ class PruningPath(Stored):
         if self._reads_x(self.chosen):
             return tuple(dict.fromkeys(f.column for f in self.features))
         return self.trees[self.chosen].columns
-
-    @property
-    def tree(self) -> Tree:
-        """Return the tree of the chosen strength; see ``has_predictor``."""
-        return self.trees[self.chosen]
 
     @property
     def has_predictor(self) -> bool:
@@ -230,34 +219,23 @@ class PruningPath(Stored):
 
     def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        packed = [tree.pack() for tree in self.trees]
-        settings: dict[str, Any] = {
-            "trees": [own for own, _ in packed],
-            "predictors": [],
-            "chosen": int(self.chosen),
-            "scores": self.scores,
-            "split": self.split,
-        }
-        for predictor, (_, arrays) in zip(self.predictors, packed):
-            own, more = (None, {}) if predictor is None else predictor.pack()
-            settings["predictors"].append(own)
-            arrays |= more
-        arrays = numbered(own for _, own in packed)
-        return settings, {"strengths": self.strengths, **arrays}
+        settings, arrays = super().pack()
+        arrays["strengths"] = settings.pop("strengths")
+        packed = [None if own is None else own.pack() for own in self.predictors]
+        settings["predictors"] = [own and own[0] for own in packed]
+        return settings, arrays | numbered(own[1] if own else {} for own in packed)
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> "PruningPath":
         """Rebuild the path that ``pack`` took apart."""
         strengths = arrays.pop("strengths")
         parts = by_number(settings["trees"], arrays)
-        predictors = tuple(
+        predictors = [
             None if stored is None else NodePredictor.unpack(stored, own)
             for stored, own in zip(settings["predictors"], parts)
-        )
-        trees = (Tree.unpack(s, own) for s, own in zip(settings["trees"], parts))
-        chosen, scores = settings["chosen"], settings["scores"]
-        split = settings.get("split", "linear")
-        return cls(strengths, tuple(trees), predictors, chosen, scores, split)
+        ]
+        own = {"strengths": strengths, "predictors": predictors}
+        return super().unpack(settings | own, numbered(parts))
 
 
 def _traversal(tree: Tree, matrix: np.ndarray, split: str) -> np.ndarray:
@@ -266,8 +244,7 @@ def _traversal(tree: Tree, matrix: np.ndarray, split: str) -> np.ndarray:
     if split == "elu":
         margin = np.where(margin > 0, margin, np.expm1(np.minimum(margin, 0)))
     score = np.ones(margin.shape)
-    splits = np.flatnonzero(~tree.is_leaf)
-    for node in splits[np.argsort(tree.level[splits])]:  # parents first
+    for node in tree.splits:
         np.minimum(score[node], margin[node], out=score[tree.left[node]])
         np.minimum(score[node], -margin[node], out=score[tree.right[node]])
     bound = 1.0 if tree.activity is None else tree.activity[:, None]

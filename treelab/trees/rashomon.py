@@ -1,6 +1,6 @@
 """RashomonSet: different trees of one problem, each with a score of its own."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -96,13 +96,6 @@ class RashomonSet(ScoredTrees):
             f"{counted(n_others, 'other tree')} {verb} at most {far} below this run's "
             f"tree ({significant(self.score[self.chosen])} {metric})"
         )
-
-    def pack(self) -> tuple[dict, dict[str, np.ndarray]]:
-        """Return plain settings and named arrays, from which ``unpack`` rebuilds it."""
-        settings, arrays = super().pack()
-        settings["n_candidates"] = int(self.n_candidates)
-        settings["complete"] = None if self.complete is None else asdict(self.complete)
-        return settings, arrays
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:

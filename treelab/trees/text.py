@@ -85,31 +85,57 @@ def bound_text(tree: Tree, node: int) -> str:
     return near_text(float(tree.threshold[node]), near)
 
 
-def _by_fraction(features, weights: np.ndarray) -> np.ndarray:
-    """Return the features of a sum, int (k,), the one that moves it most first."""
-    used = np.flatnonzero(weights)
-    fractions = term_fractions(features, weights)[used]
-    return used[np.argsort(-fractions, kind="stable")]
+@dataclass(frozen=True)
+class WrittenTerm:
+    """A term of a weighted sum, as words and pictures write it."""
+
+    feature: Feature
+    weight: float
+    size: str  # the weight without its sign, as ``sum_nears`` allows
+    fraction: float  # of the sum's spread, see ``term_fractions``
+    number: str  # which score of its column it is, see ``score_numbers``
+
+    def name(self, length: int | None = None) -> str:
+        """Return how it is called within the sum."""
+        return term_name(self.feature, length, self.number)
+
+
+def written_terms(
+    features: Sequence[Feature], weights: np.ndarray
+) -> list[WrittenTerm]:
+    """Return the terms of a weighted sum, the one that moves it most first."""
+    fractions, (_, nears) = (
+        term_fractions(features, weights),
+        sum_nears(features, weights),
+    )
+    numbers, used = score_numbers(features), np.flatnonzero(weights)
+    return [
+        WrittenTerm(
+            features[j],
+            float(weights[j]),
+            near_text(abs(weights[j]), nears[j]),
+            float(fractions[j]),
+            numbers[j],
+        )
+        for j in used[np.argsort(-fractions[used], kind="stable")].tolist()
+    ]
 
 
 def combination(features, weights, most=None, length=None, start: str = "") -> str:
     """Return a weighted sum in words, the term that moves it most first.
 
-    See ``term_fractions``; ``most`` terms are written before "... 7 more terms",
-    ``length`` letters of a name, None being all. A ``start`` is a constant ahead of it.
+    ``most`` terms are written before "... 7 more terms", ``length`` letters of a name,
+    None being all. A ``start`` is a constant ahead of it.
     """
-    order, (_, nears) = _by_fraction(features, weights), sum_nears(features, weights)
-    numbers, text = score_numbers(features), start
-    for j in order[:most]:
-        size = near_text(abs(weights[j]), nears[j])
-        name = term_name(features[j], length, numbers[j])
-        term = name if size == "1" else f"{size}·{name}"
+    terms, text = written_terms(features, weights), start
+    for own in terms[:most]:
+        name = own.name(length)
+        term = name if own.size == "1" else f"{own.size}·{name}"
         if text:
-            text += f" − {term}" if weights[j] < 0 else f" + {term}"
+            text += f" − {term}" if own.weight < 0 else f" + {term}"
         else:
-            text = f"−{term}" if weights[j] < 0 else term
-    hidden = len(order) - len(order[:most])
-    if hidden:
+            text = f"−{term}" if own.weight < 0 else term
+    if hidden := len(terms) - len(terms[:most]):
         text += f" + {counted(hidden, 'more term')}"
     return text or "0"
 
@@ -358,7 +384,9 @@ def split_condition(tree: Tree, node: int, left: bool = True) -> Condition:
 
     ValueError if the node is no split.
     """
-    check_split(tree, node)
+    tree.check_node(node)
+    if tree.is_leaf[node]:
+        raise ValueError(f"Node {node} is a leaf, not a split.")
     (condition,) = narrowed({}, tree, node, left).values()
     return condition
 
@@ -638,13 +666,6 @@ def path_values(tree: Tree, row) -> list[str]:
     ]
 
 
-def check_split(tree: Tree, node: int) -> None:
-    """Raise ValueError unless the node is a split."""
-    tree.check_node(node)
-    if tree.is_leaf[node]:
-        raise ValueError(f"Node {node} is a leaf, not a split.")
-
-
 # A tree as rules, one a leaf, and as indented text.
 
 
@@ -795,10 +816,9 @@ def fact_text(tree: Tree, condition: Condition, value: str) -> str:
 
 def sum_name(tree: Tree, node: int) -> str:
     """Return the columns of an oblique split, those that move its sum most first."""
-    order = _by_fraction(tree.features, _weights(tree, node))
-    numbers = score_numbers(tree.features)
-    names = [term_name(tree.features[j], number=numbers[j]) for j in order[:3]]
-    if rest := len(order) - len(names):
+    terms = written_terms(tree.features, _weights(tree, node))
+    names = [term.name() for term in terms[:3]]
+    if rest := len(terms) - len(names):
         names.append(counted(rest, "more term"))
     return joined(names)
 

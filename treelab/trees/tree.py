@@ -762,6 +762,15 @@ def midpoint(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.where((middle >= high) & np.isfinite(high), low, middle)
 
 
+def complete_places(tree: "Tree") -> np.ndarray:
+    """Return where each node stands in a complete tree, breadth first, (n_nodes,)."""
+    place = np.zeros(tree.n_nodes, dtype=object)  # deep trees outgrow 64 bits
+    for node in tree.splits:
+        place[tree.left[node]] = 2 * place[node] + 1
+        place[tree.right[node]] = 2 * place[node] + 2
+    return np.minimum(place, 2**62).astype(np.int64)
+
+
 def pad_nodes(array, n_fill: int, *, splits_first: bool):
     """Pad per-split rows with zeros for the leaves, or per-leaf rows for the splits."""
     if array is None:
@@ -1100,6 +1109,21 @@ class Tree(Arrays):
             level[self.left[here]] = level[self.right[here]] = level[here] + 1
             here = np.concatenate([self.left[here], self.right[here]])
         return frozen(level)
+
+    @cached_property
+    def depth_first(self) -> np.ndarray:
+        """The nodes, int64 (n_nodes,), each before what is below it, left first."""
+        order, waiting = [], [0]
+        while waiting:
+            order.append(waiting.pop())
+            if self.left[order[-1]] >= 0:
+                waiting += [int(self.right[order[-1]]), int(self.left[order[-1]])]
+        return frozen(np.array(order))
+
+    @cached_property
+    def splits(self) -> np.ndarray:
+        """The nodes that test, int64 (n_splits,), each before those below it."""
+        return frozen(self.depth_first[~self.is_leaf[self.depth_first]])
 
     @property
     def mass(self) -> np.ndarray:

@@ -202,7 +202,7 @@ def test_a_pruned_tree_has_the_key_of_the_nodes_that_are_cut():
     own = fitted(tree([0, 1, 2], [0.5, 0.3, 0.7]))
     path = cost_complexity_path(cut_at(own, np.zeros(own.n_nodes, dtype=bool)))
     keys = [splits_key(path.tree, path.step <= step) for step in range(len(path))]
-    assert keys == [splits_key(smaller) for smaller in path.trees]
+    assert keys == [splits_key(smaller) for smaller in path]
     assert len(set(keys)) == len(path) > 2
 
 

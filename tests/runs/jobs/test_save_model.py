@@ -15,7 +15,7 @@ def fitted_tree(problem, split) -> Fitted:
     """A greedy tree with its prunings."""
     cart = make_estimator("cart", problem.task, {"max_depth": 3})
     tree = cart.fit(split.X_train, split.y_train).tree_
-    trees = cost_complexity_path(tree).trees[::-1]
+    trees = [*cost_complexity_path(tree)][::-1]
     leaves = [each.n_leaves for each in trees]
     scores = {"n_leaves": leaves, "score": np.nan, "standard_error": np.nan}
     return Fitted(

@@ -25,7 +25,7 @@ def store(tmp_path) -> RunStore:
 
 def test_it_is_scored_and_names_where_it_comes_from(store):
     run = store.run(add_run(store, "cart"))
-    smaller = cost_complexity_path(store.model(run.id)).trees[1]
+    smaller = cost_complexity_path(store.model(run.id))[1]
     saved = store.run(save_pruned(store, run, smaller))
     assert saved.summary["pruned_from"] == run.id
     assert saved.summary["leaves"] == smaller.n_leaves < run.summary["leaves"]
@@ -38,7 +38,7 @@ def test_it_is_scored_and_names_where_it_comes_from(store):
 
 def test_the_same_tree_again_is_the_same_run(store):
     run = store.run(add_run(store, "cart"))
-    smaller = cost_complexity_path(store.model(run.id)).trees[1]
+    smaller = cost_complexity_path(store.model(run.id))[1]
     assert save_pruned(store, run, smaller) == save_pruned(store, run, smaller)
 
 

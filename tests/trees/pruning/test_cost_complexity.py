@@ -47,7 +47,7 @@ def test_the_path_is_scikit_learns(load, grow, min_samples_leaf):
         pruned = grow(
             min_samples_leaf=min_samples_leaf, random_state=0, ccp_alpha=alpha
         ).fit(X, y)
-        small = path.trees[np.searchsorted(path.alphas, alpha, side="right") - 1]
+        small = path[np.searchsorted(path.alphas, alpha, side="right") - 1]
         assert small.n_leaves == pruned.get_n_leaves() == path.n_leaves[i]
         # scikit-learn reads float32, so a row may sit on the other side of a threshold.
         X32 = X.astype(np.float32).astype(float)
@@ -77,10 +77,10 @@ def test_each_subtree_is_the_minimal_one_at_its_alpha(seed, n_leaves, n_classes)
     path = cost_complexity_path(tree)
     assert (np.diff(path.alphas) >= 0).all()
     assert (np.diff(path.n_leaves) < 0).all()
-    assert path.n_leaves[-1] == path.trees[-1].n_leaves == 1 or n_leaves == 1
-    assert path.trees[0] is tree
+    assert path.n_leaves[-1] == path[-1].n_leaves == 1 or n_leaves == 1
+    assert path[0] is tree
     for i in range(len(path)):
-        small = path.trees[i]
+        small = path[i]
         risk = small.n_rows / small.n_rows[0] * small.impurity
         assert small.n_leaves == path.n_leaves[i]
         np.testing.assert_allclose(
@@ -99,8 +99,7 @@ def test_each_subtree_is_inside_the_one_before():
     path = cost_complexity_path(tree)
     split = ~tree.is_leaf
     assert (path.step[split] <= path.step[np.maximum(tree.parent, 0)][split]).all()
-    assert len(path.trees[1:3]) == 2
-    assert path.table()["n_leaves"].tolist() == path.n_leaves.tolist()
+    assert [tree.n_leaves for tree in path] == path.n_leaves.tolist()
 
 
 def test_a_pruned_node_answers_with_its_own_value():
@@ -109,7 +108,7 @@ def test_a_pruned_node_answers_with_its_own_value():
     table = make_table(rng, 80)
     y = make_target(rng, tree, 80)
     tree = tree.with_rows(table, y)
-    stump = cost_complexity_path(tree).trees[-1]
+    stump = cost_complexity_path(tree)[-1]
     np.testing.assert_allclose(stump.predict(table), np.full(80, y.mean()))
 
 

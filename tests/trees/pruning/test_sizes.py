@@ -44,7 +44,7 @@ def test_sizes_ascend_from_two_to_the_largest(largest):
 @pytest.mark.parametrize("n_leaves", [1, 2, 5, 9, 20, 10_000])
 def test_a_pruned_tree_is_the_largest_of_the_path_that_is_small_enough(grown, n_leaves):
     _, tree, _, _ = grown
-    small = [t for t in cost_complexity_path(tree).trees if t.n_leaves <= n_leaves]
+    small = [t for t in cost_complexity_path(tree) if t.n_leaves <= n_leaves]
     pruned = prune_to_size(tree, n_leaves)
     assert pruned.n_leaves == max(t.n_leaves for t in small)
     assert pruned.impurity[0] == tree.impurity[0]

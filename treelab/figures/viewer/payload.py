@@ -13,14 +13,13 @@ from treelab.figures.style import class_colors, even_edges
 from treelab.trees.colors import OTHER, ValueScale, class_fractions
 from treelab.trees.dates import days_text
 from treelab.trees.feature import Feature, as_table, feature_matrix
-from treelab.trees.leaf_codes import RowsAt, depth_first
+from treelab.trees.leaf_codes import RowsAt
 from treelab.trees.text import (
     CategoryCondition,
     bound_text,
     cell_text,
     has_scores,
     left_categories,
-    near_text,
     number_text,
     output_texts,
     path_values,
@@ -30,10 +29,9 @@ from treelab.trees.text import (
     shown_threshold,
     split_condition,
     split_text,
-    sum_nears,
-    term_fractions,
     term_name,
     value_word,
+    written_terms,
 )
 from treelab.trees.tree import (
     OBLIQUE,
@@ -63,7 +61,7 @@ def keys(tree: Tree) -> list[str]:
     A node that stays where it is keeps its key while the tree around it changes.
     """
     found = [""] * tree.n_nodes
-    for node in depth_first(tree)[1:].tolist():  # a parent's key is known before
+    for node in tree.depth_first[1:].tolist():  # a parent's key is known before
         parent = tree.parent[node]
         found[node] = f"{found[parent]}{int(tree.right[parent] == node)}"
     return found
@@ -645,28 +643,23 @@ class TreeWriter:
         """
         tree = self.tree
         assert tree.weights is not None  # as of every tree with an oblique split
-        used = np.flatnonzero(tree.weights[node])
-        weights = tree.weights[node, used]
-        share = term_fractions(tree.features, tree.weights[node])[used]
-        order = np.argsort(-share, kind="stable")
-        shown = order[: wording.terms]
-        _, nears = sum_nears(tree.features, tree.weights[node])
-        numbers = score_numbers(tree.features)
-        terms = [
+        terms = written_terms(tree.features, tree.weights[node])
+        shown = terms[: wording.terms]
+        entries: list[list] = [
             [
-                brief_name(tree.features[used[k]], wording.length, numbers[used[k]]),
-                plain_number(weights[k]),
-                plain_number(share[k]),
-                near_text(abs(weights[k]), nears[used[k]]),
+                brief_name(term.feature, wording.length, term.number),
+                plain_number(term.weight),
+                plain_number(term.fraction),
+                term.size,
             ]
-            for k in shown
+            for term in shown
         ]
-        if rest := len(order) - len(shown):
-            remaining = max(0.0, float(1 - share[shown].sum()))
-            terms.append(
+        if rest := len(terms) - len(shown):
+            remaining = max(0.0, 1 - sum(term.fraction for term in shown))
+            entries.append(
                 [counted(rest, "other feature"), None, plain_number(remaining)]
             )
-        return terms
+        return entries
 
     def _left(self, node: int, wording: Wording) -> list[str]:
         """The categories that go left; a long list ends in how many more there are."""

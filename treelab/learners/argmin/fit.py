@@ -371,7 +371,7 @@ class TreeExporter:
             at_leaf = np.bincount(leaf, weight * self.data.y, tree.n_nodes)
             total, size = sum_up(tree, at_leaf)[:, None], tree.mass
         value = total / np.where(size > 0, size, 1)[:, None]
-        for node in np.flatnonzero(size == 0):  # parents come first
+        for node in tree.depth_first[size[tree.depth_first] == 0]:
             value[node] = value[tree.parent[node]]
         return replace(tree, value=value)
 

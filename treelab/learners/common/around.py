@@ -43,12 +43,3 @@ class Around:
         passed = rows_through(tree, leaf_of(tree, matrix))
         sides = np.concatenate([tree.left[self.locked], tree.right[self.locked]])
         return bool((passed[sides] > 0).all())
-
-
-def places_of(tree: Tree) -> np.ndarray:
-    """Return where each node stands in a complete tree, breadth first, (n_nodes,)."""
-    place = np.zeros(tree.n_nodes, dtype=object)  # deep trees outgrow 64 bits
-    for node in np.flatnonzero(~tree.is_leaf).tolist():  # parents first
-        place[tree.left[node]] = 2 * place[node] + 1
-        place[tree.right[node]] = 2 * place[node] + 2
-    return np.minimum(place, 2**62).astype(np.int64)

@@ -202,7 +202,7 @@ def with_interval(tree: Tree, rows: Rows, *, level: float, seed: int) -> Tree:
     for some, node in rows_by_level(tree, tree.apply(rows.frame)):
         found = _quantiles(node, off[some], rows.weights[some], tree.n_nodes, levels)
         ends = np.where(np.isnan(ends), found, ends)
-    for node in np.argsort(tree.level, kind="stable"):  # parents first
+    for node in tree.depth_first:
         if np.isnan(ends[node]).any():
             ends[node] = ends[tree.parent[node]]  # nobody comes here
     target = rows.y if tree.leaf_weights is None else off

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from treelab.data.encoding import minmax
-from treelab.learners.common.around import Around, places_of
+from treelab.learners.common.around import Around
 from treelab.learners.common.target import TargetScale
 from treelab.learners.get.fit import Search, leave_columns_out, train_stages
 from treelab.learners.get.settings import GetSettings
@@ -19,7 +19,7 @@ from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import feature_matrix
-from treelab.trees.tree import OBLIQUE, Tree, check_target
+from treelab.trees.tree import OBLIQUE, Tree, check_target, complete_places
 
 MOST_DEPTH = 10  # of a tree that is trained as a complete one
 MOST_STARTS = 4  # they differ in their scale factors alone
@@ -110,7 +110,7 @@ class _Layout:
         self._scale = np.array([scale.scale for scale in self._scales])
         self._std = self.encode(matrix).std(axis=0) + 1e-12
         # The place of each split, breadth first; a complete tree has all of them.
-        self.place, self.splits = places_of(tree), np.flatnonzero(~tree.is_leaf)
+        self.place, self.splits = complete_places(tree), tree.splits
         self.n_splits = 2**tree.depth - 1
 
     def encode(self, matrix: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from treelab.data.encoding import Interpolation, normal_scores
-from treelab.learners.common.around import Around, places_of
+from treelab.learners.common.around import Around
 from treelab.learners.common.tuned_tree import retained
 from treelab.learners.gradtree.network import (
     HardTrees,
@@ -35,7 +35,14 @@ from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.pruning import cut_at
-from treelab.trees.tree import AXIS, Tree, check_target, goes_left, midpoint
+from treelab.trees.tree import (
+    AXIS,
+    Tree,
+    check_target,
+    complete_places,
+    goes_left,
+    midpoint,
+)
 
 SIDE = 100.0  # encoded value of a row on the right of a locked split
 MOST_LEVELS = 10  # that are trained; splits below stay as they are
@@ -130,7 +137,7 @@ class _Columns:
                 side = np.where(left, x.min() - 1, x.max() + 1)
                 side = np.where(is_missing, side, x)
             self._own[node], self.x[:, n_features + node] = n_features + node, side
-        self._place = places_of(tree)
+        self._place = complete_places(tree)
 
     def starts(self, values: np.ndarray, n_trees: int) -> Starts:
         """Lay the tree into complete ones; ``values`` (n, C) are as for these."""
@@ -138,7 +145,10 @@ class _Columns:
         top = self._encoded(values)
         if top.depth > MOST_LEVELS:
             top = cut_at(top, top.level >= MOST_LEVELS)
-        places, node_at = places_of(top), {p: i for i, p in enumerate(self._place)}
+        places, node_at = (
+            complete_places(top),
+            {p: i for i, p in enumerate(self._place)},
+        )
 
         def offered(node: int, _: int) -> np.ndarray:
             own, may = node_at[places[node]], np.zeros(self.x.shape[1], dtype=bool)
@@ -180,7 +190,7 @@ class _Columns:
         tree, around = self._tree, self._around
         feature, threshold = self._own.copy(), np.zeros(tree.n_nodes)
         at = {0: np.arange(len(self.x))}
-        for node in np.flatnonzero(~tree.is_leaf).tolist():  # parents first
+        for node in tree.splits.tolist():
             here, j = at.pop(node), tree.feature[node]
             if not around.locked[node] and j >= AXIS:
                 threshold[node] = _encoded(self._scales[j], tree.threshold[node])

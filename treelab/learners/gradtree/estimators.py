@@ -330,9 +330,7 @@ class GradTree(GradTreeSettings, TunedTree):
         for group, tree in zip(groups, trees):
             prunings = self._prunings(table, tree)
             steps = steps_at(prunings, choice.sizes[group.sizes]).tolist()
-            made = {
-                step: self._merged(table, prunings.trees[step]) for step in set(steps)
-            }
+            made = {step: self._merged(table, prunings[step]) for step in set(steps)}
             found |= {place: made[step] for place, step in zip(group.sizes, steps)}
         path = path_of_sizes(
             [found[z] for z in range(len(choice.sizes))],

@@ -176,7 +176,7 @@ def with_label_shares(tree: Tree, X: pd.DataFrame, y, classes: tuple) -> Tree:
         tree, value=share, class_counts=np.zeros(share.shape), classes=classes
     ).with_rows(X, y)
     share = tree.class_counts / np.maximum(tree.n_rows, 1)[:, None]
-    for node in np.flatnonzero(tree.n_rows == 0):  # parents come first
+    for node in tree.depth_first[tree.n_rows[tree.depth_first] == 0]:
         share[node] = share[tree.parent[node]]
     return replace(tree, value=share)
 

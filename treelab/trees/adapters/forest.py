@@ -10,7 +10,14 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.io import refusing_damage
 from treelab.trees.logits import softmax
-from treelab.trees.tree import LEAF, Tree, most_probable, plain_label, task_of
+from treelab.trees.tree import (
+    LEAF,
+    Tree,
+    complete_places,
+    most_probable,
+    plain_label,
+    task_of,
+)
 
 # Numbers of programs that read a table as float32, for tables of float64.
 
@@ -271,7 +278,7 @@ class Forest(Sequence):
         leaf_value[:] = 0.0 if probabilities else self.base
         outputs = self.output or (0,) * n_trees
         for e, (tree, k) in enumerate(zip(self, outputs)):
-            split, place = ~tree.is_leaf, _places(tree)
+            split, place = ~tree.is_leaf, complete_places(tree)
             at = e, place[split]
             feature[at], threshold[at] = tree.feature[split], tree.threshold[split]
             missing_left[at] = tree.missing_left[split]
@@ -353,16 +360,6 @@ class Forest(Sequence):
     def _mean(self, parts: list[np.ndarray]) -> np.ndarray:
         """Return the mean of the trees' predictions, added up in their order."""
         return sum(parts, np.zeros_like(parts[0])) / len(parts)
-
-
-def _places(tree: Tree) -> np.ndarray:
-    """Return each node's place in a complete tree, breadth first, int64 (n_nodes,)."""
-    place = np.zeros(tree.n_nodes, dtype=np.int64)
-    for node in np.argsort(tree.level, kind="stable"):
-        if not tree.is_leaf[node]:
-            place[tree.left[node]] = 2 * place[node] + 1
-            place[tree.right[node]] = 2 * place[node] + 2
-    return place
 
 
 # Boosted trees of another program, which are added up: what their readers share.

@@ -373,12 +373,8 @@ def number(value: float) -> str:
 
     Databases older than 2023 read a literal with an error of about a thousandth of
     the last place (SQLite 3.40 did so for 1 in 10,000). That matters only where the
-    shortest text lies almost halfway to a neighbour; 17 digits never do.
-
-    Raises
-    ------
-    ValueError
-        If it is infinite, which no literal is in all databases.
+    shortest text lies almost halfway to a neighbour; 17 digits never do. ValueError if
+    it is infinite, which no literal is in all databases.
     """
     value = float(value)
     if value != value:

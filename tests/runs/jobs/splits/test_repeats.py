@@ -85,7 +85,7 @@ def test_a_repeat_of_a_repeat_belongs_to_the_first_run(store):
 
 def test_a_size_chosen_by_hand_is_not_repeated(store):
     run = store.run(add_run(store, "cart"))
-    smaller = cost_complexity_path(store.model(run.id)).trees[1]
+    smaller = cost_complexity_path(store.model(run.id))[1]
     derived = store.run(save_pruned(store, run, smaller))
     assert not can_be_repeated(derived)
     assert made(store, [derived.id], 2) == []
