@@ -11,7 +11,6 @@ from treelab.data.columns import column_kind
 from treelab.evaluation.paired_bootstrap import resampled_sums
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import moment_text
-from treelab.trees.leaf_codes import depth_first
 from treelab.trees.tree import Tree, rows_through
 from treelab.trees.words import percent, shortest
 
@@ -254,4 +253,4 @@ def rate_at_nodes(
     table = pd.DataFrame(rates[..., place], columns=names)[_order(group)]
     table["difference"] = gap(rates)[0][:, place]
     table.insert(0, "n_rows", rows_through(tree, leaf))
-    return table.loc[depth_first(tree)]
+    return table.loc[tree.depth_first]
