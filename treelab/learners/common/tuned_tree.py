@@ -474,7 +474,7 @@ class Restarts:
     def trees(self, candidate: Candidate, n_leaves: int) -> list[Tree]:
         """Return a candidate's trees, pruned to at most so many leaves."""
         steps = self.steps(candidate, n_leaves)
-        return [path.trees[at] for path, at in zip(self._pruned(candidate), steps)]
+        return [path[at] for path, at in zip(self._pruned(candidate), steps)]
 
     def steps(self, candidate: Candidate, n_leaves: int) -> tuple[int, ...]:
         """Say which pruning of each tree has at most so many leaves.
