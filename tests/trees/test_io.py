@@ -244,7 +244,7 @@ def test_a_folder_that_cannot_be_written_keeps_its_model(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_using_a_model_needs_no_torch_and_less_than_a_second(tmp_path):
+def test_using_a_model_loads_no_library_but_pandas_and_numpy(tmp_path):
     model = make_tree(np.random.default_rng(0))
     model.save(tmp_path / "model.treelab")
     table = make_table(np.random.default_rng(1), 4)
@@ -254,15 +254,13 @@ def test_using_a_model_needs_no_torch_and_less_than_a_second(tmp_path):
         "treelab.Tree, treelab.WeightedTrees, treelab.PruningPath; import pandas; "
         f"table = pandas.read_pickle({str(tmp_path / 'table.pkl')!r}); "
         f"model = treelab.load({str(tmp_path / 'model.treelab')!r}); "
-        "print(model.predict(table).tolist()); import time; "
-        "print(time.process_time(), file=sys.stderr); "
+        "print(model.predict(table).tolist()); "
         "heavy = {'torch', 'sklearn', 'numba', 'plotly', 'streamlit', 'scipy'}; "
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(model.predict(table).tolist())
-    assert float(done.stderr.split()[-1]) < 1  # of a core, pandas' import among it
 
 
 @pytest.mark.parametrize(
