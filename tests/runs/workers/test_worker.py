@@ -68,27 +68,6 @@ def test_a_run_that_waited_for_the_warm_up_is_trained_though_its_app_is_gone(
     assert store.run(run_id).state == "done"
 
 
-def test_torch_is_loaded_once_the_quick_worker_is_ready(store, monkeypatch):
-    monkeypatch.setattr(module, "lower_priority", lambda _: None)
-    registry, states = store.worker_registry, []
-    registry.register("quick", ME)
-
-    def sleep(_):
-        states.append("waits")
-        if len(states) == 3:
-            registry.heartbeat("quick", ME, "idle", "CPU")
-
-    monkeypatch.setattr(module.time, "sleep", sleep)
-    worker = Worker(store, "cpu:0")
-    monkeypatch.setattr(worker, "_load_torch", lambda: states.append("loads"))
-    worker._warm_up()
-    assert states == ["waits", "waits", "waits", "loads"]
-    monkeypatch.setattr(module, "MOST_WAITING_SECONDS", 0.0)  # one that hangs
-    registry.register("quick", ME)
-    worker._warm_up()
-    assert states[4:] == ["loads"]
-
-
 def test_a_worker_ends_the_runs_of_a_dead_process_without_any_page(store, problem):
     gone = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     process = ProcessId.of(gone.pid)

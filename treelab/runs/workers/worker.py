@@ -24,7 +24,6 @@ POLL_SECONDS = 0.2  # between two looks for a run
 HELP_SECONDS = 1.0  # between two looks for a sweep to help
 UNUSED_SECONDS = 15.0  # without an app and without work, then a worker ends
 GRACE_SECONDS = 8.0  # for a training to react when the process has to end
-MOST_WAITING_SECONDS = 5.0  # for the quick worker, which is ready before any other
 
 
 def log_line(run_id: str, words: str) -> None:
@@ -114,21 +113,7 @@ class Worker:
             self._device_name = "CPU"
             return
         lower_priority(psutil.Process())  # also of one that was started by hand
-        self._let_quick_worker_start()
         self._load_torch()
-
-    def _let_quick_worker_start(self) -> None:
-        """Wait while the quick worker starts: loading torch would delay it by seconds.
-
-        The first curve that a newcomer sees is the quick worker's.
-        """
-        until = time.monotonic() + MOST_WAITING_SECONDS
-        while time.monotonic() < until and not self._has_to_end():
-            slots = {w.slot: w for w in self._registry.workers()}
-            quick = slots.get(QUICK)
-            if quick is None or quick.state != "starting":
-                break
-            time.sleep(POLL_SECONDS / 4)
 
     def _load_torch(self) -> None:
         """Load torch and the learners, and find the device of this slot."""
