@@ -208,7 +208,7 @@ def test_what_costs_least_by_its_probabilities_is_what_grande_predicts():
     [("ab", "a as b: 10"), ("abc", "a as b: 10, a as c: 2, b as c: 5")],
 )
 def test_get_by_costs_costs_less_and_its_leaves_predict_what_costs_least(names, costs):
-    (X, y), (X_new, y_new) = table(400), table(2000, seed=1)
+    (X, y), (X_new, y_new) = table(400, seed=20), table(2000, seed=21)
     classes, asked = tuple(names), Constraints(class_costs=costs)
     bounds = np.quantile(y, np.arange(1, len(classes)) / len(classes))
     codes, new = np.searchsorted(bounds, y), np.searchsorted(bounds, y_new)
@@ -219,7 +219,7 @@ def test_get_by_costs_costs_less_and_its_leaves_predict_what_costs_least(names, 
         ).fit(X, np.array(classes)[codes])
         predicted = np.searchsorted(classes, get.predict(X_new))
         paid.append(matrix[new, predicted].mean())
-    assert paid[1] < 0.9 * paid[0]
+    assert paid[1] < 0.8 * paid[0]
     tree, (values, own) = get.tree_, votes(asked, classes)
     large = tree.is_leaf & (tree.n_rows > 30)  # one row of the node above counts little
     wanted = (tree.class_counts * own @ values).argmax(axis=1)
