@@ -1,5 +1,6 @@
 """A backup holds everything, is made while in use, and cannot write elsewhere."""
 
+import shutil
 import sqlite3
 import threading
 import zipfile
@@ -291,6 +292,15 @@ def test_a_damaged_model_replaces_no_backup(store, run_id, file, change, name):
     store.delete(run_id)
     back_up(store.home, file)
     assert file.read_bytes() != before
+
+
+def test_a_model_of_another_run_replaces_no_backup(store, run_id, file):
+    before, other = file.read_bytes(), finished(store)
+    shutil.rmtree(store.folder(run_id) / "model")
+    shutil.copytree(store.folder(other) / "model", store.folder(run_id) / "model")
+    with pytest.raises(StoreError, match=r"what the run .* saved cannot be read"):
+        back_up(store.home, file)
+    assert file.read_bytes() == before
 
 
 def test_of_a_zip_file_that_lost_some_bytes_the_rest_is_restored(file, tmp_path):

@@ -74,6 +74,16 @@ def test_a_model_that_cannot_be_read_stays_where_it_is(store, run_id):
     assert store.run(run_id).has_model
 
 
+def test_a_model_that_another_run_saved_is_named(store, run_id):
+    other = finished(store)
+    model = store.folder(run_id) / "model"
+    shutil.rmtree(model)
+    shutil.copytree(store.folder(other) / "model", model)
+    (found,) = trouble(store)
+    assert f"run {run_id}: " in found
+    assert f"is that of the run '{other}'" in found
+
+
 def test_a_model_that_was_not_put_in_its_place_is_put_there(store, run_id):
     folder = store.folder(run_id)
     (folder / "model").rename(folder / "model.part")

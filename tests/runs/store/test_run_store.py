@@ -1,5 +1,6 @@
 """Tables, runs, curves and trees come back from the store as they went in."""
 
+import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +105,22 @@ def test_a_damaged_model_is_named(store, problem, name):
     path.unlink()
     with pytest.raises(StoreError, match=r"lacks model.*train it again"):
         store.model(run_id)
+
+
+def test_a_folder_that_another_run_saved_is_refused_unless_it_names_no_run(
+    store, problem
+):
+    own, other = (running(store, problem) for _ in range(2))
+    for run_id in (own, other):
+        store.add_model(run_id, grown_tree())
+        store.finish(run_id, "done")
+    model = store.folder(own) / "model"
+    shutil.rmtree(model)
+    shutil.copytree(store.folder(other) / "model", model)
+    with pytest.raises(StoreError, match=rf"'model' is that of the run '{other}'"):
+        store.model(own)
+    (model / "run.txt").unlink()  # as earlier versions saved it
+    assert to_text(store.model(own)) == to_text(store.model(other))
 
 
 def test_runs_that_the_database_lost_are_noticed(store, problem):

@@ -24,7 +24,7 @@ from treelab.runs.store.database import (
     reading_file,
     writing,
 )
-from treelab.runs.store.files import make_private_folder, open_private
+from treelab.runs.store.files import OWNER, make_private_folder, open_private
 from treelab.trees.io import MODEL_FILES, model_from_zip
 
 _NAME = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"  # no path, and nothing that begins with a dot
@@ -126,9 +126,12 @@ def _listed(path: Path) -> tuple[list, list]:
 
 
 def _has_whole_models(archive: ZipFile, names: list[str], folder: str) -> bool:
-    """Whether each model among the files of a run's folder can be read."""
+    """Whether each model among the files of a run's folder is the run's, and whole."""
     for place in (*MODELS, "rashomon"):
         if f"{folder}/{place}/{MODEL_FILES[0]}" in names:
+            owner = f"{folder}/{place}/{OWNER}"
+            if owner in names and archive.read(owner) != Path(folder).name.encode():
+                return False
             try:
                 model_from_zip(archive, place, f"{folder}/{place}/")
             except ValueError:

@@ -22,7 +22,7 @@ from treelab.runs.store.database import (
     reading,
     why_emptied,
 )
-from treelab.runs.store.files import holds_trees, megabytes, remains
+from treelab.runs.store.files import check_owner, holds_trees, megabytes, remains
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
@@ -231,8 +231,9 @@ def _removal(about: str, path: Path) -> Diagnosis:
 
 
 def why_unreadable(folder: Path) -> str:
-    """Return why a model's folder cannot be read, "" where it can."""
+    """Return why a run's model cannot be read from its folder, "" where it can."""
     try:
+        check_owner(folder)
         load(folder)
     except (ValueError, OSError) as error:
         return f"{error}"

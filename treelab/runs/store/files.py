@@ -9,6 +9,7 @@ from treelab.trees.words import counted
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+OWNER = "run.txt"  # beside what a run saved: the run's id
 WAY_OUT = (
     "Put a backup in its place. Without one, `treelab doctor --repair` lists "
     "the tables again; models stay in their folders, from which `treelab "
@@ -53,6 +54,16 @@ def remains(home: Path) -> str:
 def holds_trees(folder: Path) -> bool:
     """Whether a run's folder holds trees: a model, or some of its training."""
     return any(path.suffix in (".json", ".safetensors") for path in folder.rglob("*"))
+
+
+def check_owner(folder: Path) -> None:
+    """Raise ValueError if another run saved this folder of a run's folder.
+
+    One that an earlier treelab saved names no run.
+    """
+    named = folder / OWNER
+    if named.is_file() and (owner := named.read_text("utf-8")) != folder.parent.name:
+        raise ValueError(f"Its folder {folder.name!r} is that of the run {owner!r}.")
 
 
 def folder_size(folder: Path) -> int:

@@ -21,7 +21,9 @@ from treelab.runs.store.database import (
 )
 from treelab.runs.store.events import RunEvents
 from treelab.runs.store.files import (
+    OWNER,
     WAY_OUT,
+    check_owner,
     make_private_folder,
     remains,
     write_private,
@@ -302,6 +304,7 @@ class RunStore(RunEvents, StoredTables):
         part = self.folder(run_id) / f"{name}.part"
         shutil.rmtree(part, ignore_errors=True)
         stored.save(part)
+        write_private(part / OWNER, run_id)
         shutil.rmtree(self.folder(run_id) / name, ignore_errors=True)
         part.replace(self.folder(run_id) / name)
 
@@ -348,8 +351,12 @@ def create_like(store: RunStore, run: Run, title: str, **changed: Any) -> str:
 
 
 def _whole(run: Run, read: Callable[[Path], T], folder: Path) -> T:
-    """Read what a run saved into a folder; StoreError where it is gone or damaged."""
+    """Read what a run saved into a folder.
+
+    StoreError where it is gone or damaged, or another run saved it.
+    """
     try:
+        check_owner(folder)
         return read(folder)
     except (ValueError, FileNotFoundError) as error:
         raise StoreError(
