@@ -90,6 +90,7 @@ def _device(text: str) -> str:
 # What else there is to say of the shared arguments.
 _SHARED_HOW: dict[str, Any] = {
     "header": int,
+    "test_header": int,
     "delimiter": lambda text: text.replace(r"\t", "\t"),
     "decimal": {"choices": (".", ",")},
     "keep_na": {"nargs": "?", "const": ""},
@@ -156,6 +157,11 @@ def _shared(name: str, said: str = "") -> str:
             is not predicted from
         --test-file TABLE  a table of test rows with the same columns, in place of a
             split
+        --test-sheet NAME  sheet of the test file, or table of a database (default: the
+            only one)
+        --test-header N  its line or row that names the columns; 0 if none does
+            (default: found out)
+        --test-query SELECT  what to read from it, an SQLite or DuckDB database
         [seed]
         """,
         "seed": "--seed  random seed of the data split and of the training",

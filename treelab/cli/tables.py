@@ -93,11 +93,18 @@ def read_problem(
     read, name = read_named_table(arguments, as_in=as_in)
     frame = read.frame
     way, _, split_column = arguments.split.partition(":")
+    of_test = {
+        "sheet": arguments.test_sheet,
+        "header": arguments.test_header,
+        "query": arguments.test_query,
+    }
     if arguments.test_file is not None:
         if way != "random":
             raise ValueError("Give --split or --test-file, not both.")
         path = Path(arguments.test_file)
-        test = read_table(path, path.name, as_in=forms_of(frame), one_column=True)
+        test = read_table(
+            path, path.name, as_in=forms_of(frame), one_column=True, **of_test
+        )
         for note in test.notes:
             print(f"{path.name}: {note}", file=sys.stderr)
         both, split_column = with_test_file(frame, test.frame, path.name)
@@ -110,6 +117,11 @@ def read_problem(
             )
         frame = both
         way = "given"
+    elif any(said is not None for said in of_test.values()):
+        raise ValueError(
+            "--test-sheet, --test-header and --test-query are of --test-file: name the "
+            "file, too."
+        )
     target, *more = arguments.target
     _refuse_unknown(arguments.target, frame, name)
     kinds = _kinds(arguments.kind, frame, name)

@@ -33,7 +33,7 @@ def pick_table(name: str, names: Sequence[str], sheet: str | None, what: str) ->
     if len(names) > 1:
         raise ChoiceError(
             f"{name} has {len(names):,} {what}s: {shown}{more}. Choose one (on the "
-            "command line with --sheet).",
+            "command line with --sheet, of a test file with --test-sheet).",
             names,
         )
     return names[0]
