@@ -271,7 +271,9 @@ def draw_tree(tree: Tree, loaded: LoadedRun, key: str) -> None:
         )
         plan = plan_picture(tree, depth=depth)
     look = {"palette": colors or None, "mode": mode(), "legend": False}
-    dot = to_dot(tree, layout=plan.layout, **look)
+    dot = to_dot(
+        tree, direction=plan.direction, max_depth=plan.depth, wrap=plan.wrap, **look
+    )
     # Centred, the left of what is scrolled could not be reached.
     fit, at = ("fit", "center") if plan.fits else ("scroll", "left")
     with st.container(key=f"tree-{fit}-{key}", horizontal_alignment=at):

@@ -7,7 +7,6 @@ import pytest
 
 from tests.figures.small_trees import complete_tree, number_tree, stump_and_more
 from treelab.figures.tree import columns_by_path, plan_picture, thumbnail_svg, tree_alt
-from treelab.trees.dot import to_dot
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
@@ -38,12 +37,6 @@ def test_levels_that_are_asked_for_are_drawn_even_if_they_do_not_fit():
 def test_a_narrow_picture_shows_fewer_levels():
     tree, _ = complete_tree(6)
     assert plan_picture(tree, width=400).depth < plan_picture(tree, width=1400).depth
-
-
-def test_a_plan_is_understood_by_to_dot():
-    tree, _ = complete_tree(5)
-    dot = to_dot(tree, layout=plan_picture(tree).layout)
-    assert "more" in dot
 
 
 def test_a_tree_of_one_leaf_can_be_planned_and_described():

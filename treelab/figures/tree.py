@@ -7,7 +7,6 @@ import pandas as pd
 
 from treelab.figures.layout import n_drawn_leaves, tree_layout
 from treelab.figures.style import Mode, palette, with_alpha
-from treelab.trees.dot import DotLayout
 from treelab.trees.text import prediction_label, split_text
 from treelab.trees.tree import OBLIQUE, Tree
 from treelab.trees.words import counted, percent
@@ -31,11 +30,6 @@ class PicturePlan:
     direction: str
     fits: bool  # whether it fits without becoming too small to read
     wrap: int  # letters a line of a node
-
-    @property
-    def layout(self) -> DotLayout:
-        """Layout for ``to_dot``."""
-        return DotLayout(self.direction, max_depth=self.depth, wrap=self.wrap)
 
 
 def plan_picture(

@@ -1,4 +1,4 @@
-"""A tree as DOT, the language of Graphviz."""
+"""A tree as DOT, Graphviz's language; its labels are HTML-like tables."""
 
 import textwrap
 from collections.abc import Iterable
@@ -26,9 +26,11 @@ from treelab.trees.text import (
 from treelab.trees.tree import Tree, check_single, sum_up
 from treelab.trees.words import clean, counted, percent, short, with_unit
 
-# Labels of a drawn tree as Graphviz's HTML-like tables: nodes, class bars, legend.
-
-
+_GAP = "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}"  # between an edge and its word
+_FONT = "Helvetica,Arial,sans-serif"
+_THICK, _THIN = 9.0, 1.0  # width of an edge that all rows take, and of the thinnest
+_DARK_LINE = "#5A6963"  # lighter than that of charts: edges are what a tree is
+_TINT = 0.04  # opacity of the colour of an uncertain leaf
 _BAR = 108  # width of a bar of classes, in points
 _LISTED = 3  # categories, or columns of a weighted sum, in one node
 _CHIPS_A_LINE = 4  # classes a line of the legend
@@ -49,36 +51,30 @@ _ESCAPES = str.maketrans(
 
 
 def escape(text: str) -> str:
-    """Return text for a label or a quoted attribute, harmless whatever it holds.
-
-    As entities, neither quotes nor backslashes are left for DOT to read.
-    """
+    """Return text for a label or a quoted attribute; no quote or backslash is left."""
     return text.translate(_ESCAPES)
 
 
 @dataclass(frozen=True)
 class _Picture:
-    """Lines of DOT and their labels; ``lit`` are the highlighted nodes."""
+    """Lines of DOT and their labels; ``lit`` nodes are highlighted."""
 
     tree: Tree
     colors: NodeColors
     theme: Palette
-    layout: "DotLayout"
+    max_name: int
+    wrap: int
     lit: frozenset[int]
-
-    def __post_init__(self):
-        for node in self.lit:
-            self.tree.check_node(node)
 
     def label(self, node: int) -> str:
         """Return a node's condition or prediction, its rows, and its bar."""
         tree = self.tree
-        most = {"most": _LISTED, "length": self.layout.max_name}
+        most = {"most": _LISTED, "length": self.max_name}
         if tree.is_leaf[node]:
             text = prediction_text(tree, node, **most)
         else:  # the edge shows where missing values go
             text = split_text(tree, node, missing=False, **most)
-        lines = [f"<B>{_wrapped(text, self.layout.wrap)}</B>"]
+        lines = [f"<B>{_wrapped(text, self.wrap)}</B>"]
         if rows := rows_text(tree, node):
             lines.append(self._small(rows))
         if not tree.is_leaf[node] and tree.classes is None:
@@ -90,10 +86,10 @@ class _Picture:
     def legend(self) -> str:
         """Return the colours of classes, or of values, and the tree's notes."""
         rows = [] if self.colors.scale is None else [self._scale(self.colors.scale)]
-        chips = [
-            f'{_patch(color)}<TD ALIGN="LEFT">{self._small(self._short(name))}</TD>'
-            for color, name in self.colors.classes_with_color()
-        ]
+        chips = []
+        for color, name in self.colors.classes_with_color():
+            words = self._small(short(name, self.max_name))
+            chips.append(f'{_patch(color)}<TD ALIGN="LEFT">{words}</TD>')
         for first in range(0, len(chips), _CHIPS_A_LINE):
             rows.append("".join(chips[first : first + _CHIPS_A_LINE]))
         for note in self.tree.notes:
@@ -107,7 +103,7 @@ class _Picture:
         cells = "".join(_patch(self.colors.color(value)) for value in values)
         tree = self.tree
         name = tree.outputs[tree.main_output] if tree.outputs else ""
-        name = self._short(name or f"{value_word(tree)} {tree.target}")
+        name = short(name or f"{value_word(tree)} {tree.target}", self.max_name)
         return (
             f"<TD>{self._small(clean(f'{name} {low}'))}</TD>{cells}"
             f'<TD ALIGN="LEFT">{self._small(clean(with_unit(high, tree.target_unit)))}'
@@ -123,9 +119,8 @@ class _Picture:
             fractions = class_fractions(self.tree, node)
             own = [(fractions[i], colors.colors[i], classes[i]) for i in colors.own]
             if (other := colors.other_color) is not None:
-                own.append(
-                    (1 - sum(part for part, _, _ in own), other, "other classes")
-                )
+                rest = 1 - fractions[[*colors.own]].sum()
+                own.append((rest, other, "other classes"))
             pieces = [
                 (max(1, round(_BAR * part)), color, f"{clean(name)}: {percent(part)}")
                 for part, color, name in own
@@ -138,10 +133,6 @@ class _Picture:
             f'FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="7"><TR>{cells}</TR></TABLE>'
         )
 
-    def _short(self, name: str) -> str:
-        """Return a name as short as the picture has names."""
-        return short(name, self.layout.max_name)
-
     def _small(self, text: str, wrap: int = _SMALL_WRAP) -> str:
         """Return text that steps back."""
         return (
@@ -151,9 +142,8 @@ class _Picture:
 
     def node(self, node: int) -> str:
         """Return the line that draws a node."""
-        leaf = self.tree.is_leaf[node]
         fill, border = self.theme.panel, self.theme.line
-        if leaf:
+        if self.tree.is_leaf[node]:
             border, certainty = self.colors.of(node)
             fill = mix(border, self.theme.panel, _TINT * (1 + 2 * certainty))
         lit = node in self.lit
@@ -178,7 +168,7 @@ class _Picture:
         style += ', weight="20"' if lit else ""  # a lit path goes straight
         color = self.theme.accent if lit else self.theme.line
         return (
-            f'n{node} -> n{child} [label="{GAP}{words}{GAP}", color="{color}", '
+            f'n{node} -> n{child} [label="{_GAP}{words}{_GAP}", color="{color}", '
             f'penwidth="{max(_THIN + lit, _THICK * share):.2f}", '
             f'tooltip="{words}: {escape(rows_text(tree, child) or "no rows known")}"'
             f"{style}];"
@@ -217,40 +207,13 @@ def _wrapped(text: str, wrap: int) -> str:
     return "<BR/>".join(escape(line) for line in lines)
 
 
-# The picture of a tree as DOT text, for Graphviz in a browser or on a desk.
-
-
-GAP = "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}"  # between an edge and its word
-_FONT = "Helvetica,Arial,sans-serif"
-_THICK, _THIN = 9.0, 1.0  # width of an edge that all rows take, and of the thinnest
-_DARK_LINE = "#5A6963"  # lighter than that of charts: edges are what a tree is
-_TINT = 0.04  # opacity of the colour of an uncertain leaf
-
-
-@dataclass(frozen=True)
-class DotLayout:
-    """How much of a tree is drawn, and in which shape.
-
-    ValueError if the direction is none of these, or the depth is negative.
-    """
-
-    direction: str = "TB"  # top-down, or "LR", from left to right
-    # Deepest level that is drawn; what hangs below is a stub "12 nodes more".
-    max_depth: int | None = None
-    max_name: int = 24  # letters of a column's or category's name
-    wrap: int = 34  # letters a line of a node; fewer make narrower boxes of more lines
-
-    def __post_init__(self):
-        if self.direction not in ("TB", "LR"):
-            raise ValueError(f"direction must be 'TB' or 'LR', got {self.direction!r}.")
-        if self.max_depth is not None and self.max_depth < 0:
-            raise ValueError(f"max_depth must be at least 0, got {self.max_depth}.")
-
-
 def to_dot(
     tree: Tree,
     *,
-    layout: DotLayout | None = None,
+    direction: str = "TB",
+    max_depth: int | None = None,
+    max_name: int = 24,
+    wrap: int = 34,
     palette=None,
     mode: Mode = "light",
     highlight: Iterable[int] = (),
@@ -266,8 +229,12 @@ def to_dot(
     Parameters
     ----------
     tree : Tree
-    layout : DotLayout or None, default=None
-        None: the whole tree, top-down.
+    direction : {"TB", "LR"}, default="TB"
+        Top-down, or from left to right.
+    max_depth : int or None, default=None
+        Deepest level that is drawn; what hangs below is a stub "12 nodes more".
+    max_name, wrap : int
+        Letters of a column's or category's name, and of a line of a node.
     palette : sequence of str, dict of label to str, or None, default=None
         Hex colours of the classes, in their order or by label; None: Okabe and Ito's.
     mode : {"light", "dark"}, default="light"
@@ -291,16 +258,22 @@ def to_dot(
         If an option is none of the above, or a highlighted node is not in the tree.
     """
     check_single(tree)
-    layout = layout or DotLayout()
+    if direction not in ("TB", "LR"):
+        raise ValueError(f"direction must be 'TB' or 'LR', got {direction!r}.")
+    if max_depth is not None and max_depth < 0:
+        raise ValueError(f"max_depth must be at least 0, got {max_depth}.")
     theme = palette_of(mode)
     if mode == "dark":
         theme = replace(theme, line=_DARK_LINE)
     colors = NodeColors(tree, palette, value_range, mode)
-    picture = _Picture(tree, colors, theme, layout, frozenset(map(int, highlight)))
-    lines = _header(tree, theme, layout.direction)
+    lit = frozenset(map(int, highlight))
+    for node in lit:
+        tree.check_node(node)
+    picture = _Picture(tree, colors, theme, max_name, wrap, lit)
+    lines = _header(tree, theme, direction)
     if legend and (below := picture.legend()):
         lines.append(f"label=<{below}>;")
-    deepest = tree.depth if layout.max_depth is None else layout.max_depth
+    deepest = tree.depth if max_depth is None else max_depth
     for node in tree.depth_first[tree.level[tree.depth_first] <= deepest].tolist():
         lines.append(picture.node(node))
         if tree.is_leaf[node]:

@@ -18,7 +18,7 @@ from treelab.trees.colors import (
     palette,
     value_color,
 )
-from treelab.trees.dot import DotLayout, to_dot
+from treelab.trees.dot import to_dot
 from treelab.trees.feature import Feature
 from treelab.trees.losses import Loss
 from treelab.trees.tree import Tree
@@ -82,7 +82,7 @@ def hostile_tree(name: str, other: str = "plain") -> Tree:
 @needs_dot
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_shown_as_they_are_and_break_nothing(name):
-    svg = draw(to_dot(hostile_tree(name), layout=DotLayout(max_name=400)))
+    svg = draw(to_dot(hostile_tree(name), max_name=400))
     shown = " ".join(texts(svg).split())
     wanted = clean(name).strip("\u2068\u2069")
     assert shown.count(f"{wanted} ≤ 0.5") == 2  # in the node, and in its tooltip
@@ -116,9 +116,7 @@ def test_every_tree_can_be_drawn(seed, n_leaves, n_classes, mode, max_depth, obl
         tree = tree.with_rows(table, make_target(rng, tree, 60))
     path = tree.path(table.iloc[[0]])
     svg = draw(
-        to_dot(
-            tree, mode=mode, highlight=path, layout=DotLayout("LR", max_depth=max_depth)
-        )
+        to_dot(tree, mode=mode, highlight=path, direction="LR", max_depth=max_depth)
     )
     drawn = {e.attrib["id"] for e in svg.iter() if "id" in e.attrib}
     deepest = tree.depth if max_depth is None else max_depth
@@ -181,7 +179,7 @@ def test_what_lies_too_deep_is_counted():
     tree = Tree.complete(
         [Feature("a")], [0] * 7, [0.0] * 7, [False] * 7, np.zeros((8, 1))
     )
-    dot = to_dot(tree, layout=DotLayout(max_depth=1))
+    dot = to_dot(tree, max_depth=1)
     assert dot.count("6 nodes more") == 2
     assert len(re.findall(r"^n\d+ \[", dot, re.M)) == 3
 
@@ -266,18 +264,13 @@ def test_words_can_be_read_on_every_leaf(mode):
         ({"highlight": [99]}, "nodes 0 to"),
         ({"palette": ['"]; evil']}, "#0072B2"),
         ({"palette": []}, "palette"),
+        ({"direction": "up"}, "direction"),
+        ({"max_depth": -1}, "max_depth"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(option, sentence):
     with pytest.raises(ValueError, match=sentence):
         to_dot(make_tree(np.random.default_rng(0), 3), **option)
-
-
-def test_layouts_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match="direction"):
-        DotLayout(direction="up")
-    with pytest.raises(ValueError, match="max_depth"):
-        DotLayout(max_depth=-1)
 
 
 def test_what_a_value_is_called_follows_from_the_loss():
