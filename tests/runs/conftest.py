@@ -13,6 +13,8 @@ from treelab.data.problem import Problem
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
+from treelab.runs.store.states import TRAINER_ENDED
+from treelab.runs.store.workers import ProcessId
 
 _numbers = itertools.count()
 
@@ -31,6 +33,13 @@ def problem_in(store: RunStore) -> Problem:
     """Predict the small table's ``kind``."""
     table_id = store.add_table(small_table(), "small")
     return Problem(table_id, "small", "kind", ("size", "color"), task="binary")
+
+
+def taken_up(store, run_id):
+    """Let another process take up a run, whose own was taken for dead."""
+    assert store.finish(run_id, "interrupted", error=TRAINER_ENDED)
+    assert store.resume(run_id)
+    assert store.start(run_id, ProcessId("elsewhere", 1, 1.0))
 
 
 @pytest.fixture(autouse=True)

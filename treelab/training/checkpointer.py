@@ -36,6 +36,7 @@ class Checkpointer:
     that a killed process leaves none by halves. The folder, of one fit alone, is made
     where needed; ``identity`` says what the fit is of, and a checkpoint of another is
     not used; ``interval`` are the seconds from one checkpoint to the next.
+    ``before_writing`` is called ahead of each, and raises where none may be written.
 
     ``in_stage`` says whether a stage is under way that will soon be saved when asked,
     ``has_open_end`` whether one ended only because its epochs were used up;
@@ -47,6 +48,7 @@ class Checkpointer:
         self, folder: Path, identity: str = "", interval: float = CHECKPOINT_SECONDS
     ):
         self.in_stage = self.has_open_end = False
+        self.before_writing: Callable[[], object] = lambda: None
         self._folder, self._interval = folder, interval
         self._identity = f"{_FORMAT} {identity}"
         self._began = time.monotonic()
@@ -110,6 +112,7 @@ class Checkpointer:
                 return
         began = time.monotonic()
         try:
+            self.before_writing()
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._pending:
                 first = min(self._pending)

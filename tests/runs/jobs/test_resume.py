@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.runs.conftest import small_table
+from tests.runs.conftest import small_table, taken_up
 from tests.runs.jobs import apart
 from treelab.data.problem import Problem
 from treelab.runs.jobs import resume as checkpoints
@@ -65,6 +65,22 @@ def test_a_paused_run_goes_on_and_ends_with_the_same_tree(store, problem):
     assert curve["epoch"].is_monotonic_increasing
     assert curve["epoch"].iloc[-1] == expected["epoch"].iloc[-1]
     assert store.run(paused).attempts == 2
+
+
+def test_who_was_taken_for_dead_writes_no_checkpoint(store, problem):
+    run_id = store.create("gradtree", PAPER, problem)
+    folder, known = store.folder(run_id) / checkpoints.FOLDER, {}
+
+    def files():
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def take(_):
+        if not known and folder.exists():
+            taken_up(store, run_id)
+            known.update(files())
+
+    assert run_one(run_id, store.home, callbacks=[take]) == "interrupted"
+    assert files() == known != {}
 
 
 def test_a_checkpoint_of_other_settings_is_not_used(store, problem):

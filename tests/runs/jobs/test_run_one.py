@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.runs.conftest import small_table
+from tests.runs.conftest import small_table, taken_up
 from treelab.evaluation.metrics import scores
 from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.derived import save_pruned
@@ -13,7 +13,6 @@ from treelab.runs.jobs.fit import fit_learner
 from treelab.runs.jobs.memory import needed_bytes
 from treelab.runs.jobs.run_one import error_sentence, run_one
 from treelab.runs.store.states import TRAINER_ENDED
-from treelab.runs.store.workers import ProcessId
 from treelab.trees.text import to_text
 
 ENDED = "The program that trained it ended."
@@ -290,14 +289,12 @@ def test_the_defaults_fit_into_little_memory_on_a_small_table(problem, learner):
 def test_who_was_taken_for_dead_leaves_the_run_to_others(store, problem, is_taken):
     """Its machine stood still, say, and the run was taken up elsewhere."""
     run_id = store.create("slow", {"epochs": 5}, problem)
-    other = ProcessId("elsewhere", 1, 1.0)
 
     def take(report):
-        if report.epoch == 2:
+        if report.epoch == 2 and is_taken:
+            taken_up(store, run_id)
+        elif report.epoch == 2:
             assert store.finish(run_id, "interrupted", error=TRAINER_ENDED)
-            if is_taken:
-                assert store.resume(run_id)
-                assert store.start(run_id, other)
 
     state = run_one(run_id, store.home, callbacks=[take])
     run = store.run(run_id)
@@ -305,3 +302,27 @@ def test_who_was_taken_for_dead_leaves_the_run_to_others(store, problem, is_take
     assert run.state == ("running" if is_taken else "interrupted")
     assert not (store.folder(run_id) / "model").exists()
     assert store.events(run_id)["epoch"].max() <= 2
+
+
+def test_who_was_taken_for_dead_and_fails_ends_no_run_of_others(store, problem):
+    run_id = store.create("slow", {}, problem)
+
+    def take(report):
+        taken_up(store, run_id)
+        raise ValueError("A mistake.")
+
+    run_one(run_id, store.home, callbacks=[take])
+    assert (store.run(run_id).state, store.run(run_id).error) == ("running", "")
+
+
+def test_who_was_taken_for_dead_halves_no_batch_of_others(store, problem, monkeypatch):
+    def fit(store, run, callbacks):
+        taken_up(store, run.id)
+        (store.folder(run.id) / "checkpoint").mkdir()
+        raise OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr("treelab.runs.jobs.run_one.fit_learner", fit)
+    run_id = store.create("gradtree", {"recipe": "paper", "batch_size": 32}, problem)
+    assert run_one(run_id, store.home) == "interrupted"
+    assert store.run(run_id).settings["batch_size"] == 32
+    assert (store.folder(run_id) / "checkpoint").exists()

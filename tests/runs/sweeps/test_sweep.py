@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from tests.runs.conftest import problem_in
+from tests.runs.conftest import problem_in, taken_up
 from tests.runs.workers.slow_tree import SPEC
 from treelab import CartClassifier
 from treelab.data.builtin import BUILTIN
@@ -66,6 +66,16 @@ def swept(store, problem, settings=PLAIN, **plan):
     run_id = create_sweep(store, "cart", dict(settings), problem, plan)
     run_one(run_id, store.home)
     return store.run(run_id), read_study(store.folder(run_id))
+
+
+def test_who_was_taken_for_dead_sets_no_settings(store, problem, monkeypatch):
+    def best(study):
+        taken_up(store, store.runs()[0].id)
+        return best_trial(study)
+
+    monkeypatch.setattr(sweep, "best_trial", best)
+    run, _ = swept(store, problem, PLAIN | {"max_depth": 7}, n_trials=1)
+    assert (run.state, run.settings["max_depth"]) == ("running", 7)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pandas as pd
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, make_problem, pairs
 from treelab.learners.common.origin import Origin
-from treelab.runs.jobs.fit import Fitted, run_estimator
+from treelab.runs.jobs.fit import Fitted, check_is_ours, run_estimator
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
@@ -105,6 +105,7 @@ def fit_clusters(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fi
     path, X, origin = _fit_own_labels(run, frame, callbacks)
     table = frame.assign(**{run.problem.target: path.predict(X)})
     name = f"{run.problem.table_name} with clusters"
+    check_is_ours(store, run.id, run.attempts)
     table_id = store.add_table(table, name, run.user)  # as private as its run
     problem = replace(run.problem, table_id=table_id, task=path.task)
     store.set_problem(run.id, problem)

@@ -172,6 +172,12 @@ class Paused(Interrupted):
     """Training was aborted, because somebody paused it."""
 
 
+def check_is_ours(store: RunStore, run_id: str, attempt: int | None) -> None:
+    """Raise ``Lost`` where a run has ended, or others took it up in another attempt."""
+    if store.why_ending(run_id, attempt) == "lost":
+        raise Lost
+
+
 class EventRecorder:
     """Training callback that saves the loss curves, and now and then the tree.
 
@@ -194,7 +200,7 @@ class EventRecorder:
         should_abort: Callable[[], bool] = lambda: False,
         callbacks: Sequence[Callback] = (),
     ):
-        self.attempt = 1  # at the run, see ``Run``
+        self.attempt: int | None = None  # at the run, see ``Run``; None for any
         self.checkpointer: Checkpointer | None = None
         self.stop_requested = False
         self._store = store
@@ -256,8 +262,7 @@ class EventRecorder:
 
     def check_is_ours(self) -> None:
         """Raise ``Lost`` where the run has ended, or others took it up again."""
-        if self._store.why_ending(self._run_id, self.attempt) == "lost":
-            raise Lost
+        check_is_ours(self._store, self._run_id, self.attempt)
 
     def _abort(self, error: Interrupted) -> None:
         """End the training, after a checkpoint where one can be made."""
@@ -271,6 +276,7 @@ class EventRecorder:
     def _retain(self, curve: RetainedCurve) -> None:
         """Put the curve and the trees of the retained candidate in the place of all."""
         self.write()
+        self.check_is_ours()
         seconds = curve.history["seconds"] + (self._before or 0.0)
         self._store.replace_events(self._run_id, curve.history.assign(seconds=seconds))
         trees = {

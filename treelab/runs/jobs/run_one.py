@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.clusters import fit_clusters
@@ -96,6 +97,10 @@ def train(
     run as it is: others may have it by now.
     """
     recorder = EventRecorder(store, run_id, should_abort, callbacks)
+
+    def end(state: str, **results: Any) -> None:
+        store.finish(run_id, state, attempt=recorder.attempt, **results)
+
     try:
         run = store.run(run_id)
         recorder.attempt = run.attempts
@@ -111,7 +116,7 @@ def train(
             keep_for_longer(store, run, recorder.checkpointer)
         else:
             drop_checkpoints(store, run_id)
-        store.finish(run_id, state, metrics=metrics, summary=summary)
+        end(state, metrics=metrics, summary=summary)
     except Lost:
         return "interrupted"
     except Interrupted as ending:
@@ -119,14 +124,14 @@ def train(
         state, error = "interrupted", PROCESS_ENDED
         if isinstance(ending, Paused):
             state, error = "paused", ""
-        store.finish(run_id, state, error=error)
+        end(state, error=error)
     except Exception as error:
         recorder.flush()
         _log(store.folder(run_id), traceback.format_exc())
         state = "failed"
-        store.finish(run_id, state, error=error_sentence(error))
+        end(state, error=error_sentence(error))
     except BaseException:
-        store.finish(run_id, "interrupted", error=PROGRAM_ENDED)
+        end("interrupted", error=PROGRAM_ENDED)
         raise
     return state
 
@@ -143,6 +148,7 @@ def _fit(store: RunStore, run: Run, recorder: EventRecorder) -> tuple[Fitted, fl
         if not is_out_of_memory(error) or not batch_size or batch_size < 2:
             raise
     # Outside of the clause: the error holds on to what it ran out of memory for.
+    recorder.check_is_ours()
     drop_checkpoints(store, run.id)
     run = replace(run, settings=run.settings | {"batch_size": batch_size // 2})
     store.set_settings(run.id, run.settings)
@@ -159,6 +165,7 @@ def _fit_once(
 ) -> tuple[Fitted, float]:
     """Fit a run, from its checkpoint where it has one."""
     recorder.checkpointer = checkpointer = checkpointer_of(store, run)
+    checkpointer.before_writing = recorder.check_is_ours
     began = time.monotonic()
     fitted = _fit_of(store, run)(store, run, [recorder, checkpointer])
     return fitted, time.monotonic() - began + checkpointer.seconds_before

@@ -21,6 +21,7 @@ from treelab.evaluation.comparison import cost_saved
 from treelab.learners.registry import find_spec
 from treelab.runs.jobs.fit import (
     Fitted,
+    check_is_ours,
     fit_learner,
     fit_rows,
     model_size,
@@ -103,6 +104,7 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     if best is None:
         raise ValueError(first_error(study) or "No trial came to an end.")
     chosen = replace(run, settings=trial_settings(run, best.params))
+    check_is_ours(store, run.id, run.attempts)
     store.set_settings(run.id, chosen.settings)
     fitted = fit_learner(store, chosen, [search.last_report])
     score = {

@@ -109,12 +109,14 @@ class RunStates:
         summary: dict | None = None,
         error: str = "",
         finished: float | None = None,
+        attempt: int | None = None,
     ) -> bool:
         """End a running run, once: a second call changes nothing.
 
         The state is one of ``FINISHED``, the error one sentence, ``finished`` when it
-        ended, by default now; for the others see ``Run``. Returns whether the run was
-        running, and so is ended by this call.
+        ended, by default now; ``attempt`` the one that is to end, by default whichever
+        it is; for the others see ``Run``. Returns whether the run was running, and so
+        is ended by this call.
         """
         if state not in FINISHED:
             raise ValueError(f"state must be one of {sorted(FINISHED)}, got {state!r}.")
@@ -122,7 +124,8 @@ class RunStates:
         with writing(self.database) as db:
             ended = db.execute(
                 "UPDATE runs SET state = ?, finished = ?, metrics = ?, summary = ?,"
-                " error = ?, has_model = ? WHERE id = ? AND state = 'running'",
+                " error = ?, has_model = ? WHERE id = ? AND state = 'running'"
+                " AND attempts = coalesce(?, attempts)",
                 (
                     state,
                     finished or time.time(),
@@ -131,6 +134,7 @@ class RunStates:
                     error,
                     has_model,
                     run_id,
+                    attempt,
                 ),
             ).rowcount
             deleted = db.execute(
@@ -258,14 +262,15 @@ class RunStates:
                 (run_id,),
             )
 
-    def why_ending(self, run_id: str, attempt: int) -> str:
+    def why_ending(self, run_id: str, attempt: int | None) -> str:
         """Return why a training is not to go on: "stop", "pause", or "lost".
 
-        It is lost where the run has ended, or is in another attempt by now.
+        It is lost where the run has ended, or is in another attempt by now, if one is
+        named.
         """
         query = (
             "SELECT pause_requested FROM runs"
-            " WHERE id = ? AND state = 'running' AND attempts = ?"
+            " WHERE id = ? AND state = 'running' AND attempts = coalesce(?, attempts)"
         )
         rows = fetch(self.database, query, (run_id, attempt))
         if not rows:
