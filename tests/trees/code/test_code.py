@@ -342,6 +342,23 @@ def test_python_takes_dates_as_the_tree_does(weights):
         python_predictions(tree, pd.DataFrame({"on": ["31/01/2020"]}))
 
 
+@pytest.mark.parametrize("weights", [None, [[0.5], [0.0], [0.0]]])
+def test_python_takes_durations_as_the_tree_does(weights):
+    wait = Feature("wait", "number", "days", form=CellForm(unit="days"), fill=2.5)
+    day = Feature("on", form=CellForm("date", date="ISO8601"), fill=2020.2)
+    feature, threshold = [0, -1, -1], 2.0
+    if weights is not None:
+        feature, threshold = [-2, -1, -1], 1.0
+        weights = [[*row, 0.0] for row in weights]
+    features = [wait, day]
+    tree = stump(wait, threshold, features=features, feature=feature, weights=weights)
+    hours = [pd.Timedelta(hours=h) for h in (47, 48, 49)]
+    others = [hours[0].to_pytimedelta(), hours[2].to_timedelta64(), pd.NaT, None, 1.5]
+    for cell in [*hours, *others, np.timedelta64("NaT")]:
+        rows = pd.DataFrame({"wait": pd.Series([cell], dtype=object), "on": 2020.0})
+        assert python_predictions(tree, rows) == tree.predict(rows).tolist(), cell
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_columns_and_units_stand_in_the_comments(language):
     code = LANGUAGES[language][2](

@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 
+from treelab.trees.cells import DAYS
 from treelab.trees.code.writer import (
     FAR_BELOW,
     YEARS,
@@ -27,7 +28,12 @@ from treelab.trees.tree import Tree, as_matrix
 # Python functions that exported code carries along.
 
 
-READERS = {"number": "_number", "date": "_year", "category": "_text"}
+READERS = {
+    "number": "_number",
+    "date": "_year",
+    "duration": "_days",
+    "category": "_text",
+}
 HELPERS = {
     "_missing": '''
 def _missing(value):
@@ -39,6 +45,13 @@ def _missing(value):
 def _number(value):
     """Return a value as float; NaN where it is missing."""
     return nan if _missing(value) else float(value)
+''',
+    "_days": '''
+def _days(value):
+    """Return a duration in days, and a number of them as it is; NaN if missing."""
+    if isinstance(value, timedelta) or type(value).__name__ == "timedelta64":
+        value = value / timedelta(days=1)
+    return _number(value)
 ''',
     "_year": '''
 def _year(value):
@@ -169,6 +182,8 @@ def reading(source: Input) -> str:
     kind = "date" if source.unit == YEARS else source.kind
     cell = f"row[{source.column!r}]"
     form, name = source.form, source.column
+    if kind == "number" and form is not None and form.unit == DAYS:
+        kind = "duration"
     if form is not None and form.kind == "number" and form.decimal == ",":
         cell = f"_no_text({cell}, {name!r})"
     elif form is not None and kind == "category":
@@ -204,6 +219,8 @@ def _module(
             "from calendar import isleap",
             "from datetime import datetime, timedelta, timezone",
         ]
+    elif "_days(" in body:
+        imports = ["from datetime import timedelta"]
     if needed := [name for name in math if name in body]:
         imports.append(f"from math import {', '.join(needed)}")
     top = [f"# {line}" for line in heading(model, inputs(model))]
@@ -371,11 +388,11 @@ def to_python(tree: Exported) -> str:
     str
         A module with ``predict(row)`` and, for classes, ``CLASSES`` and
         ``predict_proba(row)``; of several outputs it returns one number for each of
-        ``OUTPUTS``. A row is a dict, or any record that is indexed by
-        column names; None, NaN and pandas' NA are missing values, and dates are of
-        a type of dates, ISO 8601 text or years with decimals. It predicts as
-        ``tree.predict`` does, and raises ValueError where that does; an ensemble's
-        probabilities and values are equal up to rounding.
+        ``OUTPUTS``. A row is a dict, or any record that is indexed by column names;
+        None, NaN and pandas' NA are missing values, dates are of a type of dates, ISO
+        8601 text or years with decimals, and durations of a type of durations or days.
+        It predicts as ``tree.predict`` does, and raises ValueError where that does; an
+        ensemble's probabilities and values are equal up to rounding.
     """
     model = as_written(tree)
     if isinstance(model, WeightedTrees):
