@@ -3,8 +3,9 @@ import pandas as pd
 import pytest
 
 from treelab.data.builtin import BUILTIN
-from treelab.data.problem import Problem, make_problem
+from treelab.data.problem import Problem, make_problem, split_problem
 from treelab.data.problem_check import check_problem
+from treelab.data.reading.read_table import read_table
 
 
 def found(y, task="binary", kinds=(), **columns):
@@ -34,9 +35,30 @@ def test_nothing_is_odd_about_the_built_in_tables(key):
     assert check_problem(frame, make_problem(frame, table.target)) == []
 
 
-@pytest.mark.parametrize("y", [["a"] * 60, [1.0] * 60])
-def test_a_constant_target_is_an_error(y):
-    assert is_found(found(y), "error", "'y'", "in every row", "Choose another")
+@pytest.mark.parametrize(
+    ("y", "shown"), [(["a"] * 60, "a"), ([1.0] * 60, "1"), ([True] * 60, "True")]
+)
+def test_a_constant_target_is_an_error(y, shown):
+    sentence = f"is '{shown}' in every row"
+    assert is_found(found(y), "error", "'y'", sentence, "Choose another")
+
+
+@pytest.mark.parametrize("cell", ["1", "1.50", "12 kg", "2020-03-01", "a" * 50])
+def test_a_constant_target_is_shown_as_it_is_written(cell):
+    lines = "".join(f"{i % 7},{cell}\n" for i in range(60))
+    frame = read_table(f"x,y\n9,\n{lines}".encode()).frame
+    problem = Problem("id", "table", "y", ("x",), task="binary")
+    (error, *_) = check_problem(frame, problem)
+    assert f"'y' is {cell!r} in every row" in error.sentence
+
+
+def test_a_class_of_test_rows_alone_is_shown_as_it_is_written():
+    frame = pd.DataFrame({"x": range(9), "y": [*[1.0, 2.0] * 4, 3.0]})
+    frame["part"] = [*["train"] * 5, "valid", *["test"] * 3]
+    problem = Problem("id", "table", "y", ("x",), task="multiclass")
+    findings = check_problem(frame, split_problem(problem, "given", "part"))
+    said = [(finding.level, finding.sentence) for finding in findings]
+    assert is_found(said, "note", "no training row has, such as '3'")
 
 
 def test_a_target_without_values_is_an_error():

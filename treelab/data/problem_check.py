@@ -11,6 +11,7 @@ from treelab.data.leaks import MANY_COLUMNS, leaks
 from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, SPLITS, rare_class_notes
 from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
+from treelab.trees.cells import noted_form, value_text
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.words import counted, left_out, listed, percent
 
@@ -110,9 +111,12 @@ def _target_findings(
     if known.empty:
         return
     if known.nunique() == 1:
+        form, shown = noted_form(frame, name), value_text(known.iloc[0])
+        if form is not None and form.kind != "category" and target.nunique() == 1:
+            shown = form.example or shown  # the cell as it is written
         yield _error(
-            f"The target {name!r} is {str(known.iloc[0])!r} in every row that counts, "
-            "so there is nothing to learn. Choose another."
+            f"The target {name!r} is {shown!r} in every row that counts, so there is "
+            "nothing to learn. Choose another."
         )
     elif problem.task == "regression":
         yield from _number_target(target)
@@ -266,8 +270,8 @@ def _split_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
         return
     lost = ~np.isin(strata, strata[assigned == 0])
     if lost.any():
-        label = rows[problem.target].iloc[int(lost.argmax())]
-        which = f"of a class that no training row has, such as {str(label)!r},"
+        label = value_text(rows[problem.target].iloc[int(lost.argmax())])
+        which = f"of a class that no training row has, such as {label!r},"
         sentence = left_out(int(lost.sum()), which)
         left = set(assigned[~lost])
         if len(np.unique(strata[~lost])) == 1:
