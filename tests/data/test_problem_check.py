@@ -52,6 +52,20 @@ def test_a_constant_target_is_shown_as_it_is_written(cell):
     assert f"'y' is {cell!r} in every row" in error.sentence
 
 
+@pytest.mark.parametrize("task", ["regression", "multiclass"])
+def test_dates_are_no_target(task):
+    lines = "".join(f"{i % 7},2020-0{i % 3 + 1}-01\n" for i in range(60))
+
+    def sentences(**how):
+        frame = read_table(f"x,due\n{lines}".encode(), **how).frame
+        problem = Problem("id", "table", "due", ("x",), task=task)
+        return [(f.level, f.sentence) for f in check_problem(frame, problem)]
+
+    words = ("'due' holds dates", "days since another date")
+    assert is_found(sentences(), "error", *words)
+    assert not is_found(sentences(as_text=["due"]), "error", *words)
+
+
 def test_a_class_of_test_rows_alone_is_shown_as_it_is_written():
     frame = pd.DataFrame({"x": range(9), "y": [*[1.0, 2.0] * 4, 3.0]})
     frame["part"] = [*["train"] * 5, "valid", *["test"] * 3]

@@ -110,13 +110,20 @@ def _target_findings(
         yield _note(f"{left_out(n_missing, which)}.")
     if known.empty:
         return
+    form = noted_form(frame, name)
     if known.nunique() == 1:
-        form, shown = noted_form(frame, name), value_text(known.iloc[0])
+        shown = value_text(known.iloc[0])
         if form is not None and form.kind != "category" and target.nunique() == 1:
             shown = form.example or shown  # the cell as it is written
         yield _error(
             f"The target {name!r} is {shown!r} in every row that counts, so there is "
             "nothing to learn. Choose another."
+        )
+    elif form is not None and form.kind == "date":
+        yield _error(
+            f"The target {name!r} holds dates, and a tree predicts numbers or classes. "
+            "Choose a column of numbers that say when, such as the days since another "
+            "date of the row."
         )
     elif problem.task == "regression":
         yield from _number_target(target)
