@@ -38,6 +38,8 @@ HEAD = 100  # cells by which it is guessed what a column holds
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
 LEADING_ZERO = r"^[+-]?0\d+$"
+# A time of day or a duration that a workbook holds as such.
+CLOCK = rf"^{TYPED}(\d+ days?, )?\d+:\d\d:\d\d(\.\d+)?$"
 # Currencies (EUR 5 and US$5, too), percent, or a word behind a number that is not the
 # exponent of 1,5E+03.
 UNIT = re.compile(
@@ -115,6 +117,14 @@ def read_column(
     coded = cells.dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
     reading = ColumnReading(pd.Series(dtype="str"))
+    is_time = _matches(words, CLOCK)
+    if as_in is not None:
+        are_hours = is_time.any() and as_in.kind == "number" and not as_in.unit
+    else:  # beside words or numbers they stay text
+        absent = _is_in(words, marks.of(MISSING))
+        are_hours = is_time.any() and not as_text and (is_time | absent).all()
+    if are_hours:
+        words = _with_hours(words, is_time)
     if as_in is not None:
         reading.form = as_in
     elif as_text:
@@ -122,6 +132,8 @@ def read_column(
     else:
         reading.form = find_form(words, name, delimiter, decimal, marks, reading.notes)
     form = reading.form
+    if are_hours:
+        reading.notes.append(f"Column {name!r} holds times, which became hours.")
     if form.kind == "category":
         absent = _is_in(words, form.missing)
         unread = np.zeros(len(words), dtype=bool)
@@ -165,6 +177,14 @@ def read_column(
         shown = words[_telling(words, form, example)].as_py().removeprefix(TYPED)
         reading.form = replace(form, example=shown[:40], held=tuple(reading.missing))
     return reading
+
+
+def _with_hours(words: pa.Array, is_time: np.ndarray) -> pa.Array:
+    """Return words in which times are hours, as numbers that a file holds as such."""
+    times = pd.Series(without_mark(words.filter(pa.array(is_time))), dtype="str")
+    hours = pd.to_timedelta(times) / np.timedelta64(1, "h")
+    numbers = pa.array([f"{TYPED}{hour!r}" for hour in hours.tolist()])
+    return pc.replace_with_mask(words, pa.array(is_time), numbers)
 
 
 def may_part_thousands(cells: pa.Array, sign: str) -> bool | None:

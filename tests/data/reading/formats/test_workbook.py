@@ -3,6 +3,7 @@
 import datetime
 import io
 
+import pandas as pd
 import pytest
 import xlsxwriter
 
@@ -10,7 +11,8 @@ from tests.data.reading.files import refusal
 from tests.data.reading.formats.workbooks import ods, sheet_xml, xlsb, xlsx
 from treelab.data.reading.formats import guarded, zipped
 from treelab.data.reading.read_table import read_table
-from treelab.data.reading.table_error import ChoiceError
+from treelab.data.reading.table_error import ChoiceError, TableError
+from treelab.trees.cells import CellForm, forms_of
 
 ROWS = [["age", "word"], [31, "a"], [28, "b"], [45.5, "a"]]
 
@@ -70,6 +72,47 @@ def test_dates_stay_dates_and_bad_cells_are_named_by_their_row():
     assert frame["flag"].tolist() == ["False", "True", "True", "True"]
     assert frame["code"].tolist() == ["007", "017", "027", "097"]
     assert "'many' on row 5" in notes
+
+
+def with_times(cells, style="h:mm"):
+    """A workbook with a column "at", numbers in the format of a time, and a "y"."""
+    content = io.BytesIO()
+    book = xlsxwriter.Workbook(content, {"in_memory": True})
+    sheet = book.add_worksheet("A")
+    styles = [book.add_format({"num_format": own}) for own in (style, "[h]:mm:ss")]
+    sheet.write_row(0, 0, ["at", "y"])
+    for i, cell in enumerate(cells, start=1):
+        sheet.write(i, 0, cell, styles[isinstance(cell, float) and cell >= 1])
+        sheet.write(i, 1, i % 3)
+    book.close()
+    return content.getvalue()
+
+
+def test_times_are_hours_as_those_of_parquet_are():
+    cells = [i / 1440 for i in range(600, 1400, 7)]
+    seconds = [round(86400 * cell) for cell in cells]
+    times = [datetime.time(s // 3600, s // 60 % 60, s % 60) for s in seconds]
+    typed = io.BytesIO()
+    pd.DataFrame({"at": times, "y": 0}).to_parquet(typed, index=False)
+    hours = read_table(typed.getvalue()).frame["at"].tolist()
+    frame, notes = read(with_times(cells))
+    assert frame["at"].tolist() == hours
+    assert "Column 'at' holds times, which became hours." in notes
+    longer, _ = read(with_times([*cells, None, 1.25]))  # a day and 6 hours
+    assert longer["at"].dropna().tolist() == [*hours, 30.0]
+
+
+def test_times_beside_words_and_where_training_rows_held_text_are_text():
+    frame, notes = read(with_times([0.25, 0.5, "closed"] * 9))
+    assert set(frame["at"]) == {"06:00:00", "12:00:00", "closed"}
+    assert "became hours" not in notes
+    forms = forms_of(frame)
+    again = read_table(with_times([0.25, 0.5] * 9), as_in=forms).frame["at"]
+    assert set(again) == {"06:00:00", "12:00:00"}
+    plain, _ = read(with_times([6, 12] * 9, "0"))
+    assert set(read_table(with_times([0.25]), as_in=forms_of(plain)).frame["at"]) == {6}
+    with pytest.raises(TableError, match="held numbers in days"):
+        read_table(with_times([0.25]), as_in={"at": CellForm(unit="days")})
 
 
 def test_titles_above_the_table_are_left_out_and_named():
