@@ -111,7 +111,7 @@ def read_given(
     found = read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
     title, key = f"{name}, {sheet}" if sheet else name, f"{key} {sheet or ''}"
     notes, dates = tuple(found.notes), tuple(found.dates)
-    return GivenTable(found.frame, found.cells, title, key, notes, dates)
+    return GivenTable(found.frame, found.written, title, key, notes, dates)
 
 
 @shared(2)

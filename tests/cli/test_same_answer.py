@@ -421,9 +421,9 @@ def test_typed_cells_of_a_workbook_come_back_as_they_came():
     rows = [["day", "sure", "id", "n"], [day, True, 1234567890123456, 1.5]]
     content = workbook([*rows, [None, False, 1234567890123457, 2]])
     read = read_table(content, as_in={"n": CellForm()})
-    assert read.cells["day"].dt.date.tolist()[0] == day.date()
-    assert read.cells["sure"].tolist() == [True, False]
-    assert read.cells["id"].tolist() == [1234567890123456, 1234567890123457]
+    assert read.written["day"].dt.date.tolist()[0] == day.date()
+    assert read.written["sure"].tolist() == [True, False]
+    assert read.written["id"].tolist() == [1234567890123456, 1234567890123457]
     trained = read_table(content)
     assert trained.frame["id"].tolist() == ["1234567890123456", "1234567890123457"]
     assert trained.dates == ["day"]
@@ -440,7 +440,7 @@ def test_typed_columns_of_parquet_come_back_as_they_came():
             "n": [1.5, 2.0],
         }
     )
-    cells = read_table(frame.to_parquet(), as_in={"n": CellForm()}).cells
+    cells = read_table(frame.to_parquet(), as_in={"n": CellForm()}).written
     pd.testing.assert_frame_equal(
         pd.read_parquet(io.BytesIO(cells.to_parquet())),
         pd.read_parquet(io.BytesIO(frame.to_parquet())),

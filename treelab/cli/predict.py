@@ -75,7 +75,7 @@ def predict(arguments: Namespace) -> None:
     table = new_table(model, read.frame, name, fill_absent=arguments.fill_absent)
     predicted = prediction_columns(model, table.X, arguments.columns)
     predicted = with_amounts(predicted, read.frame, problem)
-    written = with_predictions(read.cells, predicted, arguments.columns, name)
+    written = with_predictions(read.written, predicted, arguments.columns, name)
     notes = list(table.notes)
     if {"leaf", "rule"} & set(arguments.columns):
         notes += filter(None, [empty_branch_note(model, table.X)])

@@ -102,7 +102,7 @@ def test_parquet_is_read_by_its_types():
     assert frame["flag"].dtype == bool
     assert frame["day"].dropna().tolist() == [2020.0, 2021.0]
     notes = "\n".join(result.notes)
-    assert "'real' holds an infinite value in row 2" in notes
+    assert "'real' holds 'inf' on row 2: infinite values count as missing" in notes
     assert "'day' holds dates" in notes
     assert "'list' is left out" in notes
 
@@ -214,6 +214,24 @@ def test_marks_of_missing_values_that_a_column_held_are_kept():
         marks = [mark for mark in ("NA", "refused") if mark not in frame["job"].array]
         assert list(forms_of(frame)["job"].held) == marks
         assert "refused" in marks
+
+
+def test_marks_that_a_person_says_hold_in_a_file_with_types_too():
+    cells = pd.DataFrame({"f": [-999.0, 1.5], "d": pd.to_datetime(["2020-01-01"] * 2)})
+    read = read_table(parquet(cells), missing={"": ["-999", "none yet"]})
+    assert read.frame["f"].isna().tolist() == [True, False]
+    assert "Cells with \"-999\" count as missing: 1 in 'f'." in read.notes
+    later = b"f,d\n2.5,none yet\n3.5,2020-01-01\n"
+    dates = read_table(later, as_in=forms_of(read.frame)).frame["d"]
+    np.testing.assert_array_equal(dates, [np.nan, 2020])
+
+
+def test_a_line_may_name_columns_as_they_were_called_in_training():
+    forms = forms_of(read_table(b"1,a,0.5\n2,b,1.5\n3,a,2.5\n").frame)
+    with pytest.raises(TableError, match="there are 2 in place of the 3"):
+        read_table(b"1,a\n2,b\n", as_in=forms)
+    named = read_table(b"column_1,column_2\n1,a\n2,b\n", as_in=forms).frame
+    assert named["column_1"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """From the text of a delimited file to columns of cells, all still text."""
 
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
@@ -15,17 +16,64 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from treelab.data.reading.extent import check_extent
-from treelab.data.reading.records import (
-    MOST_RECORD,
-    NUMBER,
-    SAMPLE_LINES,
-    lines,
-    records,
-    sample_records,
-)
 from treelab.data.reading.table_error import TableError
 from treelab.trees.cells import MISSING, MISSING_NUMBER, TYPED, CellForm, read_words
 from treelab.trees.words import counted
+
+# Lines and records, by Python's own csv reader. Texts are UTF-8 bytes here: as ``str``
+# one emoji makes each letter four bytes, and a list of all lines takes many times what
+# they hold. So lines are decoded as they are read.
+
+
+SAMPLE_LINES = 200
+SAMPLE_BYTES = 2**18
+NUMBER = re.compile(r"[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
+MOST_RECORD = 2**24  # letters of one record
+
+
+def lines(text: bytes) -> Iterator[str]:
+    """Yield the lines of a text, with what ends them."""
+    yield from io.TextIOWrapper(io.BytesIO(text), "utf-8", "replace", newline="")
+
+
+def records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each record that is not empty ends, and its fields.
+
+    Raises csv.Error if a field has more than 128 KiB or a record more than 16 MiB, as
+    where a quotation mark is never closed.
+    """
+    n_letters = 0  # of the record that is being read
+
+    def counted() -> Iterator[str]:
+        nonlocal n_letters
+        for line in lines(text):
+            n_letters += len(line)
+            if n_letters > MOST_RECORD:
+                raise csv.Error("record larger than record limit")
+            yield line
+
+    reader = csv.reader(counted(), delimiter=delimiter)
+    for record in reader:
+        n_letters = 0
+        if record:
+            yield reader.line_num, record
+
+
+def sample_records(text: bytes, delimiter: str) -> list[list[str]]:
+    """Return the first records that are not empty, without marks of numbers."""
+    head = text[:SAMPLE_BYTES]
+    rows = []
+    try:
+        for _, record in records(head, delimiter):
+            rows.append([cell.removeprefix(TYPED) for cell in record])
+            if len(rows) > SAMPLE_LINES:
+                break
+    except csv.Error:  # a field of more than 128 KiB: a quote that is not closed
+        pass
+    if len(head) < len(text) and len(rows) > 1 and len(rows) <= SAMPLE_LINES:
+        rows.pop()  # incomplete
+    return rows or [[""]]
+
 
 # Errors on the rows of a delimited text: which line does not fit, and what to do.
 
@@ -287,17 +335,21 @@ MOST_LINE = 2**22  # bytes
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a delimited file."""
+    """The cells of a file, by column."""
 
     names: list[str]  # the columns, as the header has them; made up where there is none
-    columns: list[pa.Array]  # the cells of each column, without the header
-    delimiter: str
-    has_header: bool
-    notes: list[str]
+    # The cells of each column, without the header: text; in a file with types, any.
+    columns: list
+    delimiter: str = ","
+    has_header: bool = False
+    notes: list[str] = field(default_factory=list)
     # What was parsed, as UTF-8, for finding lines again; empty if a row's line is its
     # number.
-    text: bytes
+    text: bytes = b""
     place: str = "line"  # what messages call a line
+    encoding: str = ""  # of a delimited text
+    categories: Collection[str] = ()  # columns of which the file says so
+    is_typed: bool = False  # whether text and numbers differ by their types
 
     def place_of(self, row: int) -> str:
         """Return where in the file a row (from 0) ends, such as "line 7"."""

@@ -1,48 +1,38 @@
 """Read a table from a file of any kind that people keep tables in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import time, timedelta
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treelab.data.columns import column_kind, column_note
-from treelab.data.reading.column_names import unique_names
+from treelab.data.columns import column_note
 from treelab.data.reading.delimited import Cells, read_cells
 from treelab.data.reading.extent import MOST_BYTES, check_bytes
 from treelab.data.reading.file_format import (
     TEXT_FORMATS,
+    check_parts,
     format_of,
     refuse_other_formats,
     unpack,
+    unzip,
 )
 from treelab.data.reading.formats.guarded import run_guarded
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import (
-    NOT_NEEDED,
     ColumnReading,
-    Marks,
+    Said,
     as_written,
     may_part_thousands,
     other_sign,
     read_column,
 )
 from treelab.data.reading.text_encoding import to_utf8
-from treelab.trees.cells import (
-    CATEGORY,
-    TYPED,
-    CellForm,
-    check_held,
-    note_forms,
-    value_text,
-)
-from treelab.trees.cells import read_column as as_read
+from treelab.trees.cells import TYPED, CellForm, note_forms
 from treelab.trees.io import read_regular_file
 from treelab.trees.words import counted, left_out, listed
 
@@ -83,10 +73,11 @@ class ReadOptions:
                 f"The delimiter must be one character, got {self.delimiter!r}."
             )
 
-    def marks(self, column: str) -> Marks:
-        """Return what counts as missing in a column."""
-        more = (*self.missing.get("", ()), *self.missing.get(column, ()))
-        return Marks(more, not {"", column}.isdisjoint(self.keep_na))
+    def said_of(self, column: str) -> Said:
+        """Return what is said of the cells of a column."""
+        missing = (*self.missing.get("", ()), *self.missing.get(column, ()))
+        keep_usual = not {"", column}.isdisjoint(self.keep_na)
+        return Said(missing, keep_usual, column in self.as_text, self.decimal)
 
 
 @dataclass(frozen=True)
@@ -108,15 +99,10 @@ class ReadResult:
     notes: list[str]  # sentences on what was found odd and what was done about it
     # Columns that hold dates, as years with decimals; ``months`` writes them out.
     dates: list[str]
+    # The cells as they came, of a table that was read as another one: numbers where
+    # they are written as Python writes them, else text. Else the frame.
+    written: pd.DataFrame
     text: TextForm | None = None  # how it was read, where it is a delimited text
-    # The cells as they came, of a table that was read as another one; numbers where
-    # they are written as Python writes them, else text.
-    written: pd.DataFrame | None = None
-
-    @property
-    def cells(self) -> pd.DataFrame:
-        """The cells as they came, where these are known, else the frame."""
-        return self.frame if self.written is None else self.written
 
 
 def read_table(
@@ -159,8 +145,9 @@ def read_table(
     content = unpack(content, name)
     if not content or content.isspace():
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
-    how = ReadOptions(**options)
-    readings, notes, form = _read_content(content, name, how, as_in or {})
+    how, forms = ReadOptions(**options), as_in or {}
+    cells = _cells_of(content, name, how, forms)
+    readings, notes = _read_columns(cells, how, forms)
     result = _assemble(readings, notes, name, how.one_column, as_in is not None)
     for column in filter(None, (*how.missing, *how.keep_na, *how.as_text)):
         if column not in result.frame:
@@ -169,51 +156,40 @@ def read_table(
                 f"{listed([str(each) for each in result.frame.columns])}."
             )
     pa.default_memory_pool().release_unused()
+    if not cells.encoding:
+        return result
+    commas = any(reading.form.decimal == "," for reading in readings)
+    decimal = how.decimal or ("," if commas else ".")
+    form = TextForm(cells.delimiter, decimal, cells.encoding, cells.has_header)
     return replace(result, text=form)
 
 
-def _read_content(
+def _cells_of(
     content: bytes, name: str, how: ReadOptions, as_in: Mapping[str, CellForm]
-) -> tuple[list[ColumnReading], list[str], TextForm | None]:
-    """Read the columns of a file, with notes, and how it was read if it is a text."""
+) -> Cells:
+    """Return the cells of a file by the reader of its format."""
     kind = format_of(content)
     if kind == "zip":
-        from treelab.data.reading.formats.zipped import unzip
-
         content, name = unzip(content, name)
-        return _read_content(unpack(content, name), name, how, as_in)
+        return _cells_of(unpack(content, name), name, how, as_in)
     if kind == "text" or kind in TEXT_FORMATS:
-        return _read_text(content, name, how, kind, as_in)
-    return *_read_format(content, name, how, kind, as_in), None
-
-
-def _read_format(
-    content: bytes,
-    name: str,
-    how: ReadOptions,
-    kind: str,
-    as_in: Mapping[str, CellForm],
-) -> tuple[list[ColumnReading], list[str]]:
-    """Read the columns of a file that is no text by the reader of its format."""
+        return _text_cells(content, name, how, kind, as_in)
     if kind == "workbook":
-        from treelab.data.reading.formats.zipped import check_parts
-
         check_parts(content, name)
         choices = {"sheet": how.sheet, "header": how.header, "known": list(as_in)}
         about, text = run_guarded("sheet_process", content, name, **choices, mark=TYPED)
-        notes = about["notes"]
-        if about["n_sheets"] > 1:
-            notes = [f"The sheet {about['sheet']!r} was read.", *notes]
         cells = read_cells(
             text, name, ",", about["header"], one_column=how.one_column, known=as_in
         )
-        return _read_columns(replace(cells, place="row"), notes, how, as_in)
+        cells.notes[:0] = about["notes"]
+        if about["n_sheets"] > 1:
+            cells.notes.insert(0, f"The sheet {about['sheet']!r} was read.")
+        return replace(cells, place="row")
     if kind == "sqlite":
         from treelab.data.reading.formats.sqlite import read_sqlite
 
-        cells = read_sqlite(content, name, how.sheet, how.query)
-        return _read_columns(cells, [], how, as_in)
-    from treelab.data.reading.formats.parquet import categoricals, read_parquet
+        return read_sqlite(content, name, how.sheet, how.query)
+    from treelab.data.reading.formats.parquet import read_parquet
 
     about = {"notes": []}
     if kind == "duckdb":
@@ -232,65 +208,19 @@ def _read_format(
         about, content = run_guarded(
             "parquet_process", content, name, kind=kind, kinds=kinds
         )
-    readings, notes = read_parquet(content, name)
-    how = replace(how, as_text=(*how.as_text, *categoricals(content)))
-    notes = [*about["notes"], *notes]
-    return [_typed(reading, how, as_in) for reading in readings], notes
+    cells = read_parquet(content, name)
+    cells.notes[:0] = about["notes"]
+    return cells
 
 
-def _typed(
-    reading: ColumnReading, how: ReadOptions, as_in: Mapping[str, CellForm]
-) -> ColumnReading:
-    """Return a column of a file with types, whose text is read as other text is."""
-    column, name = reading.column, str(reading.column.name)
-    reading.written = column if reading.written is None else reading.written
-    form, marks = as_in.get(name), how.marks(name).more
-    is_number = column_kind(column) == "number"
-    held = "date" if reading.is_date else "number" if is_number else "category"
-    if form is None:
-        as_text = held == "category" or name in how.as_text
-        form = reading.form or CellForm()
-        form = replace(CATEGORY, missing=("",)) if as_text else form
-        form = replace(form, missing=(*form.missing, *marks))
-    first = next(iter(reading.written.dropna()), None)
-    is_plain = held == "number" and not isinstance(first, time | timedelta)
-    as_text = form.kind == "category" and not (is_plain and name in as_in)
-    if name in as_in and held == "category":
-        reading.notes = []  # that it is one; training decided it
-    try:
-        if column.dtype != "str" and column.notna().any():
-            check_held(name, column.dtype, reading.form or CellForm(held), form)
-            if column.dtype == bool:
-                return replace(reading, form=form)
-            if reading.is_date and not as_text:
-                return reading
-            if as_text:
-                texts = reading.written.dropna().map(value_text).astype("str")
-                column, reading.notes = texts.reindex(column.index), []
-        found = as_read(column, form, "category" if as_text else "number")
-    except ValueError as error:
-        if form.needed:
-            raise TableError(str(error)) from error
-        reading.notes = [f"{error} {NOT_NEEDED}"]
-        nothing = pd.Series(np.nan, index=column.index, name=column.name)
-        return replace(reading, column=nothing, form=form)
-    for mark in form.missing if found.hasnans else ():
-        marked = reading.written.astype("str") == mark
-        if n := int((marked & found.isna() & reading.written.notna()).sum()):
-            reading.missing[mark] = n
-    if name not in as_in:
-        form = replace(form, held=tuple(reading.missing))
-    return replace(reading, column=found, form=form)
-
-
-def _read_text(
+def _text_cells(
     content: bytes,
     name: str,
     how: ReadOptions,
     kind: str,
     as_in: Mapping[str, CellForm],
-) -> tuple[list[ColumnReading], list[str], TextForm | None]:
-    """Read the columns of a text, delimited or another."""
+) -> Cells:
+    """Return the cells of a text, delimited or another."""
     refuse_other_formats(content, name)
     if how.sheet is not None or how.query is not None:
         raise TableError(f"{name} is a text: it has no sheets, and takes no query.")
@@ -298,58 +228,57 @@ def _read_text(
     noted = [form.encoding for form in as_in.values() if form.encoding]
     known = noted[0] if noted else "cp1252" if as_in else ""
     text, encoding, note = to_utf8(content, name, how.encoding, likely=known)
-    notes = [note] if note else []
     if kind in TEXT_FORMATS:
         module = import_module(f"treelab.data.reading.formats.{kind}")
-        cells, categories = getattr(module, f"read_{kind}")(text, name)
-        how = replace(how, as_text=(*how.as_text, *categories))
-        return *_read_columns(cells, notes, how, as_in), None
-    cells = read_cells(
-        *(text, name, how.delimiter, how.header), one_column=how.one_column, known=as_in
-    )
-    readings, notes = _read_columns(cells, notes, how, as_in)
-    if encoding not in ("utf-8", "utf-16"):
-        for reading in readings:
-            if reading.form is not None and reading.form.kind == "category":
-                reading.form = replace(reading.form, encoding=encoding)
-    forms = [reading.form for reading in readings if reading.form is not None]
-    commas = any(form.decimal == "," for form in forms)
-    decimal = how.decimal or ("," if commas else ".")
-    form = TextForm(cells.delimiter, decimal, encoding, cells.has_header)
-    return readings, notes, form
+        cells = getattr(module, f"read_{kind}")(text, name)
+    else:
+        cells = read_cells(
+            *(text, name, how.delimiter, how.header),
+            one_column=how.one_column,
+            known=as_in,
+        )
+        cells = replace(cells, encoding=encoding)
+    cells.notes[:0] = [note] if note else []
+    return cells
+
+
+def _read_column(
+    column, name: str, cells: Cells, how: ReadOptions, as_in: Mapping[str, CellForm]
+) -> ColumnReading:
+    """Read one column by the form that training found, or else find its form."""
+    said, form = how.said_of(name), as_in.get(name)
+    if cells.is_typed:
+        from treelab.data.reading.formats.parquet import read_typed
+
+        return read_typed(column, name, cells, said, form)
+    if form is not None and how.decimal not in (None, form.decimal):
+        form = replace(form, decimal=how.decimal, thousands="")
+    reading = read_column(column, name, cells, said, form, is_later=bool(as_in))
+    if as_in:  # else no one asks for them
+        reading.written = as_written(column, name)
+    return reading
 
 
 def _read_columns(
-    cells: Cells, notes: list[str], how: ReadOptions, as_in: Mapping[str, CellForm]
+    cells: Cells, how: ReadOptions, as_in: Mapping[str, CellForm]
 ) -> tuple[list[ColumnReading], list[str]]:
-    """Read columns of text, which are gone from ``cells`` afterwards."""
-    notes = [*notes, *cells.notes]
-    width = len(cells.names)
-    if cells.names != [f"column_{j + 1}" for j in range(width)]:
-        width = 0
-    elif as_in:
+    """Read all columns, which are gone from ``cells`` afterwards; return notes, too."""
+    notes = list(cells.notes)
+    how = replace(how, as_text=(*how.as_text, *cells.categories))
+    # Columns that were made up, as no line named them.
+    width = len(cells.names) if cells.text and not cells.has_header else 0
+    if width and as_in:
         _refuse_other_width(width, as_in)
-    names = unique_names(cells.names, cells.columns, notes, as_in)
     readings: list[ColumnReading] = []
     unsure: dict[str, dict[int, pa.Array]] = {".": {}, ",": {}}
     signs = set()  # decimal signs that cannot be anything else
-    for name in names:
+    for name in _unique_names(cells.names, cells.columns, notes, as_in):
         column = cells.columns.pop(0)  # its text is not needed any longer
         if not name:
             continue
-        form = as_in.get(name)
-        if form is not None and how.decimal not in (None, form.decimal):
-            form = replace(form, decimal=how.decimal, thousands="")
-        reading = read_column(
-            *(column, name, cells.place_of, cells.delimiter, how.decimal),
-            marks=how.marks(name),
-            as_text=name in how.as_text,
-            as_in=form,
-            is_later=bool(as_in),
-        )
-        if as_in:  # else no one asks for them
-            reading.written = as_written(column, name)
-        elif how.decimal is None and reading.form and reading.form.kind == "number":
+        reading = _read_column(column, name, cells, how, as_in)
+        is_found = not (as_in or how.decimal or cells.is_typed)
+        if is_found and reading.form.kind == "number":
             sign = reading.form.decimal
             parts = may_part_thousands(column, sign)
             if parts:
@@ -363,11 +292,8 @@ def _read_columns(
     if decimal in signs or unsure[decimal]:
         for place, column in unsure[other].items():
             name = str(readings[place].column.name)
-            readings[place] = read_column(
-                *(column, name, cells.place_of, cells.delimiter, decimal),
-                marks=how.marks(name),
-                as_text=name in how.as_text,
-            )
+            sure = replace(how, decimal=decimal)
+            readings[place] = _read_column(column, name, cells, sure, as_in)
             readings[place].notes.append(
                 f"Column {name!r}: {names_of[other]} separate thousands, as other "
                 f"columns have decimal {names_of[decimal]}. {other_sign(other)}"
@@ -379,10 +305,52 @@ def _read_columns(
                 f"Column {str(readings[place].column.name)!r}: points are decimal "
                 f"points, as in {example!r}. {other_sign(',')}"
             )
+    is_guessed = cells.encoding not in ("", "utf-8", "utf-16")
     for reading in readings:
-        if reading.form is not None and not as_in:
+        if not as_in:
             reading.form = replace(reading.form, width=width)
+        if is_guessed and reading.form.kind == "category":
+            reading.form = replace(reading.form, encoding=cells.encoding)
     return readings, notes
+
+
+def _unique_names(
+    names: Sequence[str], columns: list, notes: list[str], known: Collection[str]
+) -> list[str]:
+    """Give each column a name of its own; "" for one without name and content.
+
+    A column that is ``known`` by the name it would get has a name without content, too.
+    """
+    mended, unnamed, twice = [], [], []
+    taken = set(names)
+    for j, name in enumerate(names):
+        new = name
+        if not name:
+            new = f"column_{j + 1}"
+            filled = any(cell.as_py() for cell in columns[j].unique())
+            if not filled and new not in known:
+                mended.append("")
+                continue
+        suffix = 2
+        while new in mended or (new != name and new in taken):
+            new = f"{name or f'column_{j + 1}'}_{suffix}"
+            suffix += 1
+        if not name:
+            unnamed.append(new)
+        elif new != name:
+            twice.append(new)
+        mended.append(new)
+    if unnamed:
+        notes.append(
+            f"{counted(len(unnamed), 'column')} without a name "
+            f"{'is' if len(unnamed) == 1 else 'are'} called {listed(unnamed)}."
+        )
+    if twice:
+        notes.append(
+            "Some columns have the same name; the later ones are now called "
+            f"{listed(twice)}."
+        )
+    return mended
 
 
 def _refuse_other_width(n_columns: int, as_in: Mapping[str, CellForm]) -> None:
@@ -417,7 +385,7 @@ def _assemble(
         frame = frame[~empty].reset_index(drop=True)
         for reading in readings:  # their empty cells left with the rows
             if "" in reading.missing:
-                reading.missing[""] -= n
+                reading.missing[""] = max(0, reading.missing[""] - n)
     if frame.shape[1] < 2 and not one_column:
         raise TableError(
             f"{name} has one column only, {frame.columns[0]!r}. A table needs one "
@@ -426,13 +394,13 @@ def _assemble(
     notes += _missing_notes(readings)
     for reading in readings:
         notes += reading.notes
-    dates = [str(reading.column.name) for reading in readings if reading.is_date]
-    forms = {str(r.column.name): r.form for r in readings if r.form is not None}
+    forms = {str(reading.column.name): reading.form for reading in readings}
+    dates = [name for name, form in forms.items() if form.kind == "date"]
     note_forms(frame, forms)
-    if keep_rows:
-        written = {str(r.column.name): r.written for r in readings}
-        return ReadResult(frame, notes, dates, written=pd.DataFrame(written))
-    return ReadResult(frame, [*notes, *_odd_columns(frame)], dates)
+    if not keep_rows:
+        return ReadResult(frame, [*notes, *_odd_columns(frame)], dates, frame)
+    written = pd.DataFrame({str(r.column.name): r.written for r in readings})
+    return ReadResult(frame, notes, dates, written)
 
 
 def _missing_notes(readings: list[ColumnReading]) -> list[str]:

@@ -1,7 +1,7 @@
 """From a column of text cells to numbers, dates or categories."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treelab.data.reading.delimited import Cells
 from treelab.data.reading.table_error import TableError
 from treelab.trees.cells import (
     CATEGORY,
@@ -28,10 +29,9 @@ from treelab.trees.cells import (
     with_hyphen,
     without_mark,
 )
-from treelab.trees.dates import STYLES, find_style, read_dates
+from treelab.trees.dates import STYLES, find_style
 from treelab.trees.words import counted
 
-NOT_NEEDED = "The whole column counts as missing; no split of the model reads it."
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 HEAD = 100  # cells by which it is guessed what a column holds
 
@@ -61,130 +61,133 @@ STYLED = (
 class ColumnReading:
     """A column as it was read, and what a person should know about it."""
 
-    column: pd.Series  # float64 or int64 numbers, or text; missing cells are NaN
+    # float64 or int64 numbers, text, or true and false; missing cells are NaN.
+    column: pd.Series
+    form: CellForm  # how its cells are written
     # How many cells held each mark of a missing value.
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    # How its cells are written; None where they are true and false.
-    form: CellForm | None = None
     # The cells as they came, where a later table is read as the training rows were.
     written: pd.Series | None = None
 
-    @property
-    def is_date(self) -> bool:
-        """Whether the numbers are dates, as years with decimals."""
-        return self.form is not None and self.form.kind == "date"
-
 
 @dataclass(frozen=True)
-class Marks:
-    """What a person says of the cells that have no value."""
+class Said:
+    """What a person, or the file, says of the cells of a column."""
 
-    more: tuple[str, ...] = ()  # marks that count as missing besides the usual ones
+    missing: tuple[str, ...] = ()  # marks of no value besides the usual ones
     # Whether the usual marks, NA and the like, are values: then only empty cells and
-    # ``more`` are missing.
+    # ``missing`` have no value.
     keep_usual: bool = False
+    as_text: bool = False  # whether they are categories, whatever they look like
+    decimal: str | None = None  # the decimal sign
 
-    def of(self, usual: tuple[str, ...]) -> tuple[str, ...]:
+    def marks(self, usual: tuple[str, ...]) -> tuple[str, ...]:
         """Return all marks of a missing value."""
-        return tuple(
-            dict.fromkeys(("", *(() if self.keep_usual else usual), *self.more))
-        )
+        usual = () if self.keep_usual else usual
+        return tuple(dict.fromkeys(("", *usual, *self.missing)))
 
 
 def read_column(
-    cells: pa.Array,
+    column: pa.Array,
     name: str,
-    place_of: Callable[[int], str],
-    delimiter: str,
-    decimal: str | None = None,
-    *,
-    marks: Marks = Marks(),
-    as_text: bool = False,
+    cells: Cells,
+    said: Said,
     as_in: CellForm | None = None,
+    *,
     is_later: bool = False,
 ) -> ColumnReading:
-    """Read a column of text.
+    """Read a column of text, of the table that some cells make.
 
-    Cells (n_rows,) have no spaces around them. In messages ``place_of`` tells where in
-    the file a row (from 0) stands, such as "line 7". Where the file's delimiter is no
-    comma, commas inside its fields mean decimals, unless ``decimal`` is the sign. With
-    ``as_text`` a person, or the file, says that these are categories. ``as_in`` is how
-    the column was written at training, and so is read, a cell that is written in
+    Texts (n_rows,) have no spaces around them. Where the file's delimiter is no comma,
+    commas inside its fields mean decimals, unless a person said otherwise. ``as_in`` is
+    how the column was written at training, and so is read, a cell that is written in
     another way being refused; None finds it out. ``is_later``: the table is one to
     predict, in which training decided all kinds.
     """
-    coded = cells.dictionary_encode()
+    coded = column.fill_null("").dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
-    reading = ColumnReading(pd.Series(dtype="str"))
-    is_time = _matches(words, CLOCK)
+    notes: list[str] = []
+    if (hours := _with_hours(words, said, as_in)) is not words:
+        words = hours
+        notes.append(f"Column {name!r} holds times, which became hours.")
     if as_in is not None:
-        are_hours = is_time.any() and as_in.kind == "number" and not as_in.unit
-    else:  # beside words or numbers they stay text
-        absent = _is_in(words, marks.of(MISSING))
-        are_hours = is_time.any() and not as_text and (is_time | absent).all()
-    if are_hours:
-        words = _with_hours(words, is_time)
-    if as_in is not None:
-        reading.form = as_in
-    elif as_text:
-        reading.form = replace(CATEGORY, missing=marks.of(("", "?")))
+        form = as_in
+    elif said.as_text:
+        form = replace(CATEGORY, missing=said.marks(("", "?")))
     else:
-        reading.form = find_form(words, name, delimiter, decimal, marks, reading.notes)
-    form = reading.form
-    if are_hours:
-        reading.notes.append(f"Column {name!r} holds times, which became hours.")
+        form = find_form(words, name, cells.delimiter, said, notes)
     if form.kind == "category":
         absent = _is_in(words, form.missing)
-        unread = np.zeros(len(words), dtype=bool)
         known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), words)
         if as_in is not None and pc.any(pc.starts_with(words, TYPED)).as_py():
             # Which category a number is depends on those that training rows held.
             held = [None if w is None else typed_value(w) for w in known.to_pylist()]
-            values = np.array(held, dtype=object)
-            reading.column = pd.Series(values[codes], name=name, dtype=object)
+            found = pd.Series(np.array(held, dtype=object)[codes], dtype=object)
         else:
-            texts = pd.array(without_mark(known).take(coded.indices), dtype="str")
-            reading.column = pd.Series(texts, name=name)
-        if as_in is None and not as_text and not reading.notes:
-            bad = _bad_cells(words, codes, absent, name, place_of, is_later)
-            reading.notes += filter(None, [bad])
+            texts = without_mark(known).take(coded.indices)
+            found = pd.Series(pd.array(texts, dtype="str"))
+        if as_in is None and not said.as_text and not notes:
+            bad = _bad_cells(words, codes, form, name, cells, is_later)
+            notes += filter(None, [bad])
     else:
         values, absent, unread = read_words(words, form)
         if unread.any():
             row = int(np.argmax(unread[codes]))
-            value = words[codes[row]].as_py()
-            sentence = unread_sentence(name, value, form, place_of(row))
-            if form.needed:
-                raise TableError(sentence)
-            reading.notes.append(f"{sentence} {NOT_NEEDED}")
-            # Nothing is scored on the rest: of 9,5 and 10 only the whole numbers.
-            values, absent = np.full(len(words), np.nan), absent | True
-            unread = absent
-        reading.column = pd.Series(values[codes], name=name)
-        endless = np.isnan(values) & ~absent
+            value, place = words[codes[row]].as_py(), cells.place_of(row)
+            sentence = unread_sentence(name, value, form, place)
+            return unreadable(pd.Series(codes, name=name), form, sentence)
+        found = pd.Series(values[codes])
+        endless = (np.isnan(values) & ~absent)[codes]
         if endless.any():
-            _note_infinite(endless[codes], words, codes, name, place_of, reading.notes)
+            value = words[codes[np.argmax(endless)]].as_py().removeprefix(TYPED)
+            notes.append(infinite_note(name, value, endless, cells))
         is_whole = form.kind == "number" and _matches(without_mark(words), WHOLE).all()
         if is_whole and not np.isnan(values).any():
-            reading.column = reading.column.astype(np.int64)
-    counts = np.bincount(codes, minlength=len(words))
-    for k in np.nonzero(absent & ~unread)[0]:
+            found = found.astype(np.int64)
+    missing: dict[str, int] = {}
+    is_valid = column.is_valid().to_numpy(zero_copy_only=False)
+    n_rows = np.bincount(codes[is_valid], minlength=len(words))
+    for k in np.nonzero(absent & (n_rows > 0))[0]:
         mark = words[k].as_py().removeprefix(TYPED)
-        reading.missing[mark] = reading.missing.get(mark, 0) + int(counts[k])
-    example = next((k for k in range(len(words)) if not absent[k]), None)
-    if as_in is None and example is not None:
-        shown = words[_telling(words, form, example)].as_py().removeprefix(TYPED)
-        reading.form = replace(form, example=shown[:40], held=tuple(reading.missing))
-    return reading
+        missing[mark] = missing.get(mark, 0) + int(n_rows[k])
+    if as_in is None and not absent.all():
+        telling = _telling(words, form, int(np.argmin(absent)))
+        shown = words[telling].as_py().removeprefix(TYPED)
+        form = replace(form, example=shown[:40], held=tuple(missing))
+    return ColumnReading(found.rename(name), form, missing, notes)
 
 
-def _with_hours(words: pa.Array, is_time: np.ndarray) -> pa.Array:
-    """Return words in which times are hours, as numbers that a file holds as such."""
+def _with_hours(words: pa.Array, said: Said, as_in: CellForm | None) -> pa.Array:
+    """Return words with numbers of hours for times, where these are what they hold.
+
+    Times of a workbook have a mark; beside words or numbers they stay text.
+    """
+    is_time = _matches(words, CLOCK)
+    if as_in is not None:
+        are_hours = as_in.kind == "number" and not as_in.unit
+    else:
+        absent = _is_in(words, said.marks(MISSING))
+        are_hours = not said.as_text and (is_time | absent).all()
+    if not (are_hours and is_time.any()):
+        return words
     times = pd.Series(without_mark(words.filter(pa.array(is_time))), dtype="str")
     hours = pd.to_timedelta(times) / np.timedelta64(1, "h")
     numbers = pa.array([f"{TYPED}{hour!r}" for hour in hours.tolist()])
     return pc.replace_with_mask(words, pa.array(is_time), numbers)
+
+
+def unreadable(column: pd.Series, form: CellForm, sentence: str) -> ColumnReading:
+    """Return what becomes of a column that is not written as at training.
+
+    TableError, with the sentence that says why, where a model needs it; else all of it
+    is missing: were it scored, of 9,5 and 10 only the whole numbers would be.
+    """
+    if form.needed:
+        raise TableError(sentence)
+    nothing = pd.Series(np.nan, index=column.index, name=column.name)
+    become = "The whole column counts as missing; no split of the model reads it."
+    return ColumnReading(nothing, form, notes=[f"{sentence} {become}"])
 
 
 def may_part_thousands(cells: pa.Array, sign: str) -> bool | None:
@@ -244,26 +247,20 @@ def _telling(words: pa.Array, form: CellForm, first: int) -> int:
 
 
 def find_form(
-    words: pa.Array,
-    name: str,
-    delimiter: str,
-    decimal: str | None,
-    marks: Marks,
-    notes: list[str],
+    words: pa.Array, name: str, delimiter: str, said: Said, notes: list[str]
 ) -> CellForm:
     """Return how the cells of a column are written; the words are its distinct ones.
 
-    ``marks`` are what a person says of missing values; sentences on what was found are
-    added to ``notes``. All else is as in ``read_column``.
+    Sentences on what was found are added to ``notes``.
     """
     words = with_hyphen(words)
-    usual, wide = marks.of(MISSING), marks.of(MISSING + MISSING_NUMBER)
+    usual, wide = said.marks(MISSING), said.marks(MISSING + MISSING_NUMBER)
     bare = without_mark(words)
     absent, infinite = _is_in(words, usual), _matches(bare, f"^({INFINITE})$")
     marked = (absent, _is_in(words, wide))
     for missing in marked:
         present = words.filter(pa.array(~missing & ~infinite))
-        form = _number_form(present, name, delimiter, decimal, notes)
+        form = _number_form(present, name, delimiter, said.decimal, notes)
         if form is not None:
             return replace(form, missing=wide)
         if notes:
@@ -369,48 +366,40 @@ def other_sign(decimal: str) -> str:
     )
 
 
-def _note_infinite(
-    rows: np.ndarray,
-    words: pa.Array,
-    codes: np.ndarray,
-    name: str,
-    place_of: Callable[[int], str],
-    notes: list[str],
-) -> None:
-    """Note the cells (a mask of rows) whose numbers are no finite ones."""
-    first, *others = np.flatnonzero(rows)
-    more = f" and in {counted(len(others), 'more cell')}" if others else ""
-    value = words[codes[first]].as_py().removeprefix(TYPED)
-    held = f"{value!r} on {place_of(int(first))}{more}"
-    notes.append(f"Column {name!r} holds {held}: infinite values count as missing.")
+def infinite_note(name: str, value: object, rows: np.ndarray, cells: Cells) -> str:
+    """Name the cells (a mask of rows, the first holds ``value``) that are infinite."""
+    n_more = int(rows.sum()) - 1
+    more = f" and in {counted(n_more, 'more cell')}" if n_more else ""
+    held = f"{str(value)!r} on {cells.place_of(int(np.argmax(rows)))}{more}"
+    return f"Column {name!r} holds {held}: infinite values count as missing."
 
 
 def _bad_cells(
     words: pa.Array,
     codes: np.ndarray,
-    absent: np.ndarray,
+    form: CellForm,
     name: str,
-    place_of: Callable[[int], str],
+    cells: Cells,
     is_later: bool,
 ) -> str:
     """Name the cells because of which a column is none of numbers or of dates."""
-    counts = np.bincount(codes, minlength=len(words))
-    what, good, is_plain = _most_alike(words)
-    bad = ~good & ~absent
-    n_bad, n_present = counts[bad].sum(), counts[~absent].sum()
+    alike = _most_alike(words, form.missing)
+    _, absent, bad = read_words(words, alike)
+    n_rows = np.bincount(codes, minlength=len(words))
+    n_bad, n_present = n_rows[bad].sum(), n_rows[~absent].sum()
     if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
         return ""  # it is a column of words
-    row = int(np.argmax(bad[codes]))
+    row, what = int(np.argmax(bad[codes])), alike.kind
     cell = repr(words[codes[row]].as_py().removeprefix(TYPED))
     sentence = (
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
         f"{f'is no {what}' if n_bad == 1 else f'are no {what}s'}, such as "
-        f"{cell} on {place_of(row)}. Correct them, or "
+        f"{cell} on {cells.place_of(row)}. Correct them, or "
     )
     if is_later:
         return f"{sentence}leave them empty."
     remedy = "leave them empty."
-    if is_plain:
+    if alike == replace(PLAIN, missing=form.missing):
         option = f"train --kind {f'{name}:number'!r} on the command line"
         remedy = f"change its kind to number ({option}), and they count as missing."
     return (
@@ -419,12 +408,8 @@ def _bad_cells(
     )
 
 
-def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
-    """Return what most of some words are, by the first of them, which of them, and how.
-
-    They are a "number" in one form, or a "date" in one style; which fit is (n_words,),
-    and last is whether they are numbers as Python writes them.
-    """
+def _most_alike(words: pa.Array, missing: tuple[str, ...]) -> CellForm:
+    """Return the form of numbers, or of dates, in which most of the first words are."""
     head = words[:HEAD]
     forms = [PLAIN]
     if _matches(head, r"\d").mean() >= MOSTLY_NUMBERS:
@@ -432,16 +417,8 @@ def _most_alike(words: pa.Array) -> tuple[str, np.ndarray, bool]:
         forms = [replace(form, unit=own) for own in ("", unit) for form in STYLED]
     if _matches(head, r"\d{4}").mean() >= MOSTLY_NUMBERS:
         forms += [CellForm("date", date=style) for style in STYLES]
-    best = max(forms, key=lambda form: _fits(head, form).sum())
-    return best.kind, _fits(words, best), best == PLAIN
-
-
-def _fits(words: pa.Array, form: CellForm) -> np.ndarray:
-    """Which words are numbers or dates of a form, (n_words,), bool."""
-    if form.kind == "number":
-        return plain_numbers(words, form)[1]
-    texts = pd.Series(without_mark(words), dtype="str")
-    return read_dates(texts, form.date).notna().to_numpy()
+    forms = [replace(form, missing=missing) for form in forms]
+    return min(forms, key=lambda form: read_words(head, form)[2].sum())
 
 
 def long_note(name: str) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from treelab.data.reading.formats.duckdb_process import as_parquet
-from treelab.data.reading.formats.parquet import read_parquet
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import ChoiceError, TableError
 
@@ -48,9 +47,8 @@ def several(tmp_path_factory):
 def read(path, sheet=None, query=None, seconds=20):
     """The table of a file, read in this process."""
     about, written = as_parquet(path.read_bytes(), "t", sheet, query, seconds)
-    readings, notes = read_parquet(written, "t")
-    frame = {each.column.name: each.column.tolist() for each in readings}
-    return frame, [*about["notes"], *notes]
+    found = read_table(written, "t", one_column=True)
+    return found.frame.to_dict("list"), [*about["notes"], *found.notes]
 
 
 def test_the_only_table_is_read_with_the_kinds_of_its_columns(path):

@@ -9,7 +9,8 @@ import xlsxwriter
 
 from tests.data.reading.files import refusal
 from tests.data.reading.formats.workbooks import ods, sheet_xml, xlsb, xlsx
-from treelab.data.reading.formats import guarded, zipped
+from treelab.data.reading import file_format
+from treelab.data.reading.formats import guarded
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import ChoiceError, TableError
 from treelab.trees.cells import CellForm, forms_of
@@ -179,7 +180,7 @@ def test_a_sheet_of_two_far_corners_does_not_take_all_memory():
 
 
 def test_a_workbook_that_unpacks_to_gigabytes_is_refused_before(monkeypatch):
-    monkeypatch.setattr(zipped, "MOST_UNPACKED", 2**20)
+    monkeypatch.setattr(file_format, "MOST_UNPACKED", 2**20)
     book = xlsx(A=sheet_xml(ROWS) + " " * 2**21)
     assert len(book) < 2**14
     assert "unpacks to" in refusal(book, "t.xlsx")

@@ -4,9 +4,8 @@ import csv
 import re
 from collections.abc import Iterator
 
-from treelab.data.reading.delimited import Cells
+from treelab.data.reading.delimited import Cells, lines
 from treelab.data.reading.formats.text_columns import TextColumns
-from treelab.data.reading.records import lines
 from treelab.data.reading.table_error import TableError
 from treelab.trees.words import counted
 
@@ -15,8 +14,8 @@ ATTRIBUTE = re.compile(
 )
 
 
-def read_arff(text: bytes, name: str) -> tuple[Cells, set[str]]:
-    """Read the rows of an ARFF text (UTF-8), and which columns are nominal.
+def read_arff(text: bytes, name: str) -> Cells:
+    """Read the rows of an ARFF text (UTF-8).
 
     Raises TableError if it has no attributes or rows, sparse rows, or a row that does
     not fit.
@@ -49,10 +48,8 @@ def read_arff(text: bytes, name: str) -> tuple[Cells, set[str]]:
         n_rows += 1
     if not n_rows:
         raise TableError(f"{name} has no rows below @data. Add rows.")
-    nominal = {
-        each for each, kind in attributes if kind.lower().startswith(("{", "string"))
-    }
-    return columns.cells("row"), nominal
+    nominal = (n for n, kind in attributes if kind.lower().startswith(("{", "string")))
+    return columns.cells("row", set(nominal))
 
 
 def _attributes(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str]]:

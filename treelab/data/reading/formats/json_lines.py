@@ -2,15 +2,14 @@
 
 import json
 
-from treelab.data.reading.delimited import Cells
+from treelab.data.reading.delimited import Cells, lines
 from treelab.data.reading.formats.text_columns import TextColumns, typed_text
-from treelab.data.reading.records import lines
 from treelab.data.reading.table_error import TableError
 from treelab.trees.words import listed
 
 
-def read_json_lines(text: bytes, name: str) -> tuple[Cells, set[str]]:
-    """Read the records of a text (UTF-8) as rows; it declares no categories.
+def read_json_lines(text: bytes, name: str) -> Cells:
+    """Read the records of a text (UTF-8) as rows.
 
     Raises TableError if a line is no record, which it names, or there is no column.
     """
@@ -43,7 +42,7 @@ def read_json_lines(text: bytes, name: str) -> tuple[Cells, set[str]]:
         cells.columns[:] = [cells.columns[j] for j in kept]
     if not cells.names:
         raise TableError(f"{name} has no column of numbers or text.")
-    return cells, set()
+    return cells
 
 
 def _no_record(name: str, number: int) -> TableError:

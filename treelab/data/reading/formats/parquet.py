@@ -1,5 +1,6 @@
-"""Read the columns of a Parquet file."""
+"""Read Parquet: the columns of a file, and what their cells mean by their types."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,20 @@ import pyarrow.parquet
 from pandas.api.types import pandas_dtype
 from pyarrow import types
 
-from treelab.data.reading.column_names import unique_names
+from treelab.data.reading.delimited import Cells
 from treelab.data.reading.extent import check_bytes, check_extent
 from treelab.data.reading.table_error import TableError
-from treelab.data.reading.text_column import ColumnReading, date_note, long_note
-from treelab.trees.cells import DAYS, CellForm
-from treelab.trees.dates import ISO, decimal_years
+from treelab.data.reading.text_column import (
+    ColumnReading,
+    Said,
+    date_note,
+    infinite_note,
+    long_note,
+    read_column,
+    unreadable,
+)
+from treelab.trees.cells import CATEGORY, DAYS, CellForm, check_held, value_text
+from treelab.trees.dates import ISO
 from treelab.trees.frames import plain_column
 from treelab.trees.words import counted
 
@@ -26,42 +35,30 @@ _NULLABLE = {pa.from_numpy_dtype(n.lower()): pandas_dtype(n) for n in _INTEGERS}
 _NULLABLE[pa.bool_()] = pd.BooleanDtype()
 
 
-def read_parquet(content: bytes, name: str) -> tuple[list[ColumnReading], list[str]]:
-    """Read the columns of a Parquet file."""
-    notes: list[str] = []
+def read_parquet(content: bytes, name: str) -> Cells:
+    """Return the columns of a Parquet file, of whatever types they are."""
     try:
-        columns = _read_columns(content, name, notes)
+        return _read_columns(content, name)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise TableError(
             f"{name} is a damaged Parquet file. Download or write it again."
         ) from error
-    names = unique_names([n for n, _ in columns], [c for _, c in columns], notes)
-    readings = []
-    for column_name in names:
-        _, column = columns.pop(0)  # it is not needed any longer
-        if column_name:
-            readings.append(_parquet_column(column, column_name))
-    if not readings:
-        raise TableError(f"{name} has no columns of numbers or text.")
-    return readings, notes
 
 
-def categoricals(content: bytes) -> list[str]:
+def _categoricals(schema: pa.Schema) -> list[str]:
     """Return the columns that pandas wrote as categories, be they numbers or not."""
-    about = pyarrow.parquet.read_schema(pa.BufferReader(content)).pandas_metadata or {}
-    columns = about.get("columns", [])
+    columns = (schema.pandas_metadata or {}).get("columns", [])
     found = [c for c in columns if c["pandas_type"] == "categorical"]
     return [str(c.get("field_name", c["name"])).strip() for c in found]
 
 
-def _read_columns(
-    content: bytes, name: str, notes: list[str]
-) -> list[tuple[str, pa.ChunkedArray]]:
-    """Return the columns of numbers and text with their names; note the others."""
+def _read_columns(content: bytes, name: str) -> Cells:
+    """Return the columns of numbers and text; note the others."""
     file = pyarrow.parquet.ParquetFile(pa.BufferReader(content))
     check_extent(file.metadata.num_rows, file.metadata.num_columns, name)
     if file.metadata.num_rows == 0:
         raise TableError(f"{name} has no rows. Choose a file with rows in it.")
+    notes: list[str] = []
     fields, leaves, leaf = [], [], 0
     for field in file.schema_arrow:
         if _is_read(field.type):
@@ -73,6 +70,8 @@ def _read_columns(
                 "which are neither numbers nor text."
             )
         leaf += _n_leaves(field.type)
+    if not fields:
+        raise TableError(f"{name} has no columns of numbers or text.")
     texts = [field.name for field in fields if _is_text(field.type)]
     # A word that stands in each row is stored once, and so it must be read.
     file = pyarrow.parquet.ParquetFile(
@@ -93,10 +92,14 @@ def _read_columns(
             n_bytes += _text_bytes(values)
             check_bytes(n_bytes, name)
             column.append(_plain(values))
-    return [
-        (field.name.strip(), pa.chunked_array(column))
-        for field, column in zip(fields, pieces)
-    ]
+    return Cells(
+        [field.name.strip() for field in fields],
+        [pa.chunked_array(column) for column in pieces],
+        notes=notes,
+        place="row",
+        categories=_categoricals(file.schema_arrow),
+        is_typed=True,
+    )
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -105,7 +108,7 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    """Whether a column holds text."""
+    """Whether a column holds text, behind a dictionary or not."""
     kind = _value_type(kind)
     return types.is_string(kind) or types.is_large_string(kind)
 
@@ -152,15 +155,103 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.dictionary_decode() if types.is_dictionary(values.type) else values
 
 
-def _parquet_column(column: pa.ChunkedArray, name: str) -> ColumnReading:
-    """Read one column, and keep its cells as they came."""
+def read_typed(
+    column: pa.ChunkedArray,
+    name: str,
+    cells: Cells,
+    said: Said,
+    as_in: CellForm | None = None,
+) -> ColumnReading:
+    """Read a column of the table that some cells make, and keep these as they came.
+
+    Text is a category, of which only an empty cell has no value; but as in
+    ``text_column.read_column`` all is read by the form that training found.
+    """
+    kind = column.type
     notes: list[str] = []
-    if types.is_date(column.type) or types.is_timestamp(column.type):
+    if types.is_date(kind) or types.is_timestamp(kind):
         column = _within_calendar(column, name, notes)
     held = column.to_pandas(types_mapper=_NULLABLE.get if column.null_count else None)
-    return replace(
-        _read_values(column, name, notes), notes=notes, written=held.rename(name)
-    )
+    held = held.rename(name)
+    as_text = said.as_text if as_in is None else as_in.kind == "category"
+    text: pa.ChunkedArray | None = None
+    if _is_text(kind):
+        text = column
+    elif types.is_boolean(kind):
+        if column.null_count:  # true, false and missing
+            text = pc.if_else(column, "True", "False")
+    elif _is_long(column):  # a float would take some for others
+        text = column.cast(pa.string())
+        notes += [] if as_in is not None else [long_note(name)]
+    # Which category a number is depends on those that training rows held.
+    elif as_text and (as_in is None or types.is_temporal(kind)):
+        texts = held.map(value_text, na_action="ignore")
+        text = pa.chunked_array([pa.array(texts, pa.string(), from_pandas=True)])
+    if text is None:
+        reading = _read_values(column, held, cells, said, as_in)
+    else:
+        trimmed = pc.utf8_trim_whitespace(text.cast(pa.string())).combine_chunks()
+        said = replace(said, keep_usual=True, as_text=True)
+        reading = read_column(trimmed, name, cells, said, as_in)
+    reading.notes[:0] = notes
+    reading.written = held
+    return reading
+
+
+def _is_long(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds whole numbers that float64 does not tell apart."""
+    kind = column.type
+    if not (types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0)):
+        return False
+    ends = pc.min_max(column).as_py().values()
+    return max((abs(end) for end in ends if end is not None), default=0) > 2**53
+
+
+def _read_values(
+    column: pa.ChunkedArray,
+    held: pd.Series,
+    cells: Cells,
+    said: Said,
+    as_in: CellForm | None,
+) -> ColumnReading:
+    """Read numbers, and what is one by a measure; true and false stay what they are."""
+    kind, name = column.type, str(held.name)
+    own, notes = CellForm(), []
+    if types.is_boolean(kind):
+        own = replace(CATEGORY, missing=("",))
+    elif types.is_date(kind) or types.is_timestamp(kind):
+        own = CellForm("date", date=ISO)
+        notes.append(date_note(name))
+    elif types.is_temporal(kind):
+        own = CellForm(unit=DAYS) if types.is_duration(kind) else own
+        became = own.unit or "hours since midnight"
+        notes.append(f"Column {name!r} holds {kind} values, which became {became}.")
+    form = as_in or replace(own, missing=(*own.missing, *said.missing))
+    if as_in is not None and held.notna().any():
+        try:
+            check_held(name, held.dtype, own, form)
+        except ValueError as error:
+            return unreadable(held, form, str(error))
+    if types.is_boolean(kind):
+        return ColumnReading(held, form)
+    if types.is_temporal(kind):
+        values = plain_column(held).astype("float64")
+    elif types.is_integer(kind) and not column.null_count:
+        values = column.cast(pa.int64()).to_pandas()
+    else:
+        values = column.cast(pa.float64(), safe=False).to_pandas()
+    infinite = np.isinf(values.to_numpy())
+    if infinite.any():
+        value = held[infinite].iloc[0]
+        notes.append(infinite_note(name, value, infinite, cells))
+        values = values.mask(infinite)
+    marked = values.isin(form.missing_numbers)
+    missing = Counter(held[marked].map(value_text))
+    if missing:
+        values = values.astype("float64").mask(marked)
+    if as_in is None:
+        form = replace(form, held=tuple(missing))
+    return ColumnReading(values.rename(name), form, missing, notes)
 
 
 def _within_calendar(
@@ -178,46 +269,3 @@ def _within_calendar(
         f"{'counts' if beyond.sum() == 1 else 'count'} as missing."
     )
     return pc.if_else(pa.array(beyond), pa.scalar(None, column.type), column)
-
-
-def _read_values(column: pa.ChunkedArray, name: str, notes: list[str]) -> ColumnReading:
-    """Read one column as numbers, text, or true and false."""
-    kind = column.type
-    if types.is_boolean(kind):
-        if column.null_count:  # true, false and missing
-            column = pc.if_else(column, "True", "False")
-        return ColumnReading(column.to_pandas().rename(name))
-    if types.is_string(kind) or types.is_large_string(kind):
-        return ColumnReading(column.to_pandas().astype("str").rename(name))
-    if types.is_null(kind):
-        return ColumnReading(pd.Series(np.full(len(column), np.nan), name=name))
-    if types.is_date(kind) or types.is_timestamp(kind):
-        times = pd.to_datetime(column.to_pandas(), utc=True).dt.tz_localize(None)
-        notes.append(date_note(name))
-        form = CellForm("date", date=ISO)
-        return ColumnReading(decimal_years(times).rename(name), form=form)
-    if types.is_duration(kind) or types.is_time(kind):
-        cells = column.to_pandas().rename(name)
-        unit = DAYS if types.is_duration(kind) else "hours since midnight"
-        notes.append(f"Column {name!r} holds {kind} values, which became {unit}.")
-        days = CellForm(unit=DAYS) if types.is_duration(kind) else None
-        return ColumnReading(plain_column(cells), form=days)
-    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
-        ends = pc.min_max(column).as_py().values()
-        if max((abs(end) for end in ends if end is not None), default=0) > 2**53:
-            notes.append(long_note(name))  # a float would take some for others
-            return ColumnReading(column.cast(pa.string()).to_pandas().rename(name))
-    if types.is_integer(kind) and column.null_count == 0:
-        return ColumnReading(
-            column.cast(pa.int64(), safe=False).to_pandas().rename(name)
-        )
-    values = column.cast(pa.float64(), safe=False).to_numpy().copy()
-    infinite = np.isinf(values)
-    if infinite.any():
-        notes.append(
-            f"Column {name!r} holds an infinite value in row "
-            f"{int(np.argmax(infinite)) + 1:,}; {infinite.sum():,} such "
-            f"{'cell counts' if infinite.sum() == 1 else 'cells count'} as missing."
-        )
-        values[infinite] = np.nan
-    return ColumnReading(pd.Series(values, name=name))

@@ -1,6 +1,6 @@
 """Columns of text that are collected a row at a time, and stay within their bounds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -41,14 +41,15 @@ class TextColumns:
         if len(self._rows) >= ROWS_AT_ONCE:
             self._store()
 
-    def cells(self, place: str) -> Cells:
+    def cells(self, place: str, categories: Collection[str] = ()) -> Cells:
         """Return all columns; ``place`` is what messages call a row."""
         self._store()
         columns = [
             pa.concat_arrays(pieces) if pieces else _empty(0)
             for pieces in self._pieces.values()
         ]
-        return Cells(list(self._pieces), columns, ",", False, [], b"", place)
+        names = list(self._pieces)
+        return Cells(names, columns, place=place, categories=categories)
 
     def _store(self) -> None:
         """Turn the latest rows into pieces of columns."""
