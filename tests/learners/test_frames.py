@@ -229,3 +229,22 @@ def test_a_regressor_scores_the_targets_that_it_fits():
     X = pd.DataFrame({"x": np.arange(40) % 2})
     for y in (pd.Timestamp("2020") + pd.to_timedelta(X["x"], "D"), X["x"] > 0):
         assert learner(task="regression").fit(X, y).score(X, y) == 1
+
+
+def test_numbers_beside_text_stay_numbers_in_lists():
+    frame, y = table()
+    frame = frame[["size", "color", "flag"]].astype(object)
+    rows = frame.to_numpy().tolist()
+    model = learner().fit(rows, y)
+    expected = learner().fit(frame, y).predict_proba(frame)
+    assert (model.predict_proba(rows) == expected).all()
+    assert (model.tree_.predict_proba(rows) == expected).all()
+    moved = [[size and size + 1e-9, *others] for size, *others in rows]
+    assert (model.predict_proba(moved) == expected).all()
+
+
+def test_an_array_is_read_in_the_order_of_the_columns_that_were_fitted():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["x2", "x0", "x1"])
+    model = learner().fit(frame, np.where(frame["x2"] > 0, "yes", "no"))
+    assert (model.tree_.predict(frame.to_numpy()) == model.predict(frame)).all()

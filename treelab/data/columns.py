@@ -7,7 +7,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from treelab.trees.cells import ATTRIBUTE, note_forms
-from treelab.trees.frames import as_pandas, form_of_moments, plain_frame
+from treelab.trees.frames import as_array, as_pandas, form_of_moments, plain_frame
 from treelab.trees.words import listed
 
 TASKS = ("binary", "multiclass", "regression")
@@ -63,7 +63,7 @@ def as_frame(
                 )
             frame = frame[list(feature_names)]
     else:
-        values = np.asarray(X)
+        values = as_array(X)
         if values.ndim != 2:
             raise ValueError(
                 "A table needs rows and columns, (n_rows, n_columns), but the array "

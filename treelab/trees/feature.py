@@ -21,7 +21,7 @@ from treelab.trees.cells import (
     read_column,
 )
 from treelab.trees.date_parts import parse_part, with_date_parts
-from treelab.trees.frames import as_pandas, form_of_moments, plain_frame
+from treelab.trees.frames import as_array, as_pandas, form_of_moments, plain_frame
 
 KINDS = ("number", "category")
 
@@ -336,21 +336,21 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
         return with_date_parts(plain_frame(X, dates | kinds), parts, known)
     if hasattr(X, "toarray"):
         raise TypeError("X is a sparse matrix. Give its numbers as X.toarray().")
-    X = np.asarray(X)
+    X = as_array(X)
     if X.ndim != 2:
         raise ValueError(
             f"X must be a table of rows and columns, got {X.ndim} dimension(s). "
             "Reshape one row with X.reshape(1, -1)."
         )
-    names = [f"x{i}" for i in range(X.shape[1])]
-    wanted = list(dict.fromkeys(f.column for f in features))
-    if not set(wanted) <= set(names):
-        if len(wanted) != X.shape[1]:
+    names = list(dict.fromkeys(f.column for f in features))
+    if len(names) != X.shape[1]:
+        places = [f"x{i}" for i in range(X.shape[1])]
+        if not set(names) <= set(places):
             raise ValueError(
                 f"X has {X.shape[1]} columns without names, but the tree knows "
-                f"{len(wanted)} columns. Pass a data frame with named columns."
+                f"{len(names)} columns. Pass a data frame with named columns."
             )
-        names = wanted
+        names = places
     frame = pd.DataFrame(X, columns=names)
     _check_held(frame, forms)
     return plain_frame(frame, kinds)

@@ -58,6 +58,16 @@ def as_pandas(X):
     return X
 
 
+def as_array(X) -> np.ndarray:
+    """Return a table without names as an array, in which numbers stay numbers.
+
+    Of lists that hold numbers beside text, numpy would make text alone.
+    """
+    values = np.asarray(X)
+    is_mixed = values.dtype.kind in "US" and not hasattr(X, "dtype")
+    return np.asarray(X, dtype=object) if is_mixed else values
+
+
 def plain_frame(
     frame: pd.DataFrame, kinds: Mapping[str, str] | None = None
 ) -> pd.DataFrame:

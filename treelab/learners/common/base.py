@@ -35,7 +35,7 @@ from treelab.learners.common.settings import (
 from treelab.learners.common.target import TargetScale, loss_of
 from treelab.training.events import Callback
 from treelab.trees.constraints import Constraints, cost_matrix
-from treelab.trees.frames import as_pandas, plain_column
+from treelab.trees.frames import as_array, as_pandas, plain_column
 from treelab.trees.losses import LOSSES, SQUARED_ERROR, Loss
 from treelab.trees.tree import Tree
 
@@ -49,6 +49,7 @@ def check_table(X):
     """
     X = as_pandas(X)
     if not isinstance(X, pd.DataFrame):
+        X = as_array(X) if isinstance(X, list | tuple) else X
         return check_array(X, dtype=None, ensure_all_finite=False)
     for size, what in zip(X.shape, ("sample", "feature")):
         if size == 0:
