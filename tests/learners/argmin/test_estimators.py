@@ -16,6 +16,7 @@ from tests.learners.drawn_rows import of_drawn_rows
 from tests.slow_params import slow_after
 from treelab import ArgminTreeClassifier, ArgminTreeRegressor, load
 from treelab.data.builtin import BUILTIN
+from treelab.editing.regrow import class_weights
 from treelab.learners.argmin import estimators as argmin
 from treelab.learners.argmin import fit
 from treelab.learners.argmin.fit import trained_trees
@@ -229,6 +230,15 @@ def test_class_weights_weigh_the_leaves():
     tree = model.fit(X, y).tree_
     expected = (tree.class_counts * [3.0, 1.0]).argmax(axis=1)
     assert tree.predicted_class[tree.is_leaf].tolist() == list(expected[tree.is_leaf])
+
+
+@pytest.mark.parametrize("low", [1.0, 0.0])
+def test_an_edit_weighs_classes_as_the_training_did(low):
+    X, y = rows_of(3, "binary")
+    weight = {"high": 3.0, "low": low}
+    model = ArgminTreeClassifier(class_weight=weight, random_state=0, **CHECKED)
+    tree = model.fit(X, y).tree_
+    assert class_weights(tree).tolist() == pytest.approx([1.0, low / 3])
 
 
 def test_leaves_of_a_tree_with_a_predictor_have_the_class_fractions_of_their_rows():

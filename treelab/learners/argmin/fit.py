@@ -373,7 +373,7 @@ class TreeExporter:
         value = total / np.where(size > 0, size, 1)[:, None]
         for node in tree.depth_first[size[tree.depth_first] == 0]:
             value[node] = value[tree.parent[node]]
-        return replace(tree, value=value)
+        return replace(tree, value=value, class_weights=self.class_weight)
 
     def _predictor(self, trained: TrainedTree) -> NodePredictor:
         """The predictor on the nodes that are left, and on columns in their units."""
