@@ -231,21 +231,17 @@ class Problem:
 
         Raises ValueError if a column is absent.
         """
-        kinds = dict(self.kinds)
-        chosen = as_frame(with_date_parts(frame, self.columns), self.columns)
+        plain = as_frame(with_date_parts(frame, self.columns), self.columns)
+        kinds = {name: column_kind(own) for name, own in plain.items()}
+        kinds |= dict(self.kinds)
         chosen = pd.DataFrame(
-            {
-                name: cast_column(
-                    chosen[name], kinds.get(name, column_kind(chosen[name]))
-                )
-                for name in self.columns
-            },
+            {name: cast_column(plain[name], kinds[name]) for name in self.columns},
             index=frame.index,
         )
         chosen.attrs["units"] = dict(self.units)
         chosen.attrs["rare"] = dict(self.rare)
-        if ATTRIBUTE in frame.attrs:
-            chosen.attrs[ATTRIBUTE] = frame.attrs[ATTRIBUTE]
+        if ATTRIBUTE in plain.attrs:
+            chosen.attrs[ATTRIBUTE] = plain.attrs[ATTRIBUTE]
         return chosen
 
     def labels(self, frame: pd.DataFrame) -> pd.Series:

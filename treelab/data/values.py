@@ -7,7 +7,13 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from treelab.data.columns import column_kind
-from treelab.trees.cells import CATEGORY, LARGEST_NUMBER, read_column, value_text
+from treelab.trees.cells import (
+    CATEGORY,
+    LARGEST_NUMBER,
+    factorized,
+    read_column,
+    value_text,
+)
 
 
 def numbers(column: pd.Series) -> np.ndarray:
@@ -47,7 +53,7 @@ def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     The first are int64 (n_rows,), -1 where the value is missing; the others the texts
     of values that occur, sorted.
     """
-    codes, values = pd.factorize(column)
+    codes, values = factorized(column)
     if len(values) == 0:
         return codes.astype(np.int64), ()
     held = values.categories if isinstance(values, pd.CategoricalIndex) else values

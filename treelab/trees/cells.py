@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
+from pandas.api.types import is_bool, is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
 from treelab.trees.dates import ISO, STYLES, decimal_years, read_dates
 
@@ -251,7 +251,7 @@ def read_column(
             return column
         numbers = column.astype("float64")
         return numbers.mask(numbers.isin(marks))
-    codes, distinct = pd.factorize(column)
+    codes, distinct = factorized(column)
     values = distinct.tolist()
     read: list
     if kind == "number" or (form is not None and form.kind != "category"):
@@ -269,6 +269,20 @@ def read_column(
     table = found.reindex(range(len(values) + 1))  # the last is missing, for code -1
     result = table.array.take(np.where(codes < 0, len(values), codes))
     return pd.Series(result, index=column.index, name=column.name)
+
+
+def factorized(column: pd.Series) -> tuple[np.ndarray, pd.Index]:
+    """Return the place (n_rows,) of each cell among the distinct ones, and these.
+
+    The place is -1 where a cell is missing. True and 1 are two cells, though for Python
+    they are equal.
+    """
+    if column.dtype != object:
+        return pd.factorize(column)
+    marked = column.map(lambda cell: f"{TYPED}{cell}" if is_bool(cell) else cell)
+    codes, values = pd.factorize(marked)
+    held = [typed_value(v) if isinstance(v, str) else v for v in values]
+    return codes, pd.Index(held, dtype=object)
 
 
 def _as_numbers(values, form, column, codes, place_of, cast) -> list[float]:
@@ -342,7 +356,9 @@ def _as_categories(values, form, levels, column, codes, place_of) -> list:
         # As written in a file 7.1 and 7.10 are two categories, and as numbers one.
         by_value = _levels_by_value(levels) if by_value is None else by_value
         is_bool = isinstance(value, bool)
-        found = by_value.get((is_bool, value)) or by_value.get((not is_bool, value))
+        found = by_value.get((is_bool, value)) or by_value.get((not is_bool, value), [])
+        if isinstance(value, int):  # it has all its digits, as a float has not
+            found = [own for own in found if not own.isdecimal() or int(own) == value]
         found = found or [text]
         if len(found) > 1:
             row = int(np.argmax(codes == place))

@@ -218,6 +218,37 @@ def test_typed_columns_of_another_kind_are_refused_in_a_frame_too(
     assert model.predict(typical_row(own[["a"]]))[0] in ("p", "q")
 
 
+def test_true_is_not_1_whatever_stands_beside_it(tmp_path):
+    frame = pd.DataFrame({"a": ["True", "1", "b", "1.5"] * 8})
+    frame["y"] = np.where(frame["a"] == "1", "q", "p")
+    cells = pd.Series([1, True, "b", 1.5] * 8, dtype=object)
+    y = ["qppp"[row % 4] for row in range(32)]
+    own = CartClassifier(tune=False).fit(pd.DataFrame({"a": cells}), y)
+    for model in (fitted(frame, tmp_path), own.tree_):
+        for rows in ([0], [1], [1, 0], [0, 1, 2, 3]):
+            new = pd.DataFrame({"a": cells[rows].reset_index(drop=True)})
+            lines = new.to_json(orient="records", lines=True).encode()
+            alone = ["qppp"[row] for row in rows]
+            for found in (model.predict_proba(new), predicted(model, lines)):
+                classes = np.array(model.classes)[np.argmax(found, axis=1)]
+                assert classes.tolist() == alone
+
+
+def test_whole_numbers_of_many_digits_are_the_codes_that_they_are(tmp_path):
+    codes = [2**60, 2**60 + 1]
+    frame = pd.DataFrame({"a": list(map(str, codes)) * 8, "y": ["p", "q"] * 8})
+    model = fitted(frame, tmp_path)
+    assert model.features[0].cell(2**60 + 2) == str(2**60 + 2)
+    for new in (pd.DataFrame({"a": codes}), pd.DataFrame({"a": codes[1:]})):
+        expected = ["p", "q"][-len(new) :]
+        assert model.predict(new).tolist() == expected
+        for content in typed_files(new)[1:]:
+            found = np.argmax(predicted(model, content), axis=1)
+            assert [model.classes[k] for k in found] == expected
+        with pytest.raises(ValueError, match="holds the number"):  # it lost digits
+            predicted(model, excel(new))
+
+
 def test_numbers_among_text_objects_are_read_alike_in_any_order():
     cells = [1, "1", 1.0, "a", 2.5, "2.5"] * 6
     y = np.where([str(cell)[0] == "1" for cell in cells], "p", "q")
