@@ -1,6 +1,7 @@
 """Exported Python, SQL and C predict as the tree does, on every row."""
 
 import ast
+import datetime
 from dataclasses import replace
 
 import numpy as np
@@ -356,6 +357,16 @@ def test_python_takes_durations_as_the_tree_does(weights):
     others = [hours[0].to_pytimedelta(), hours[2].to_timedelta64(), pd.NaT, None, 1.5]
     for cell in [*hours, *others, np.timedelta64("NaT")]:
         rows = pd.DataFrame({"wait": pd.Series([cell], dtype=object), "on": 2020.0})
+        assert python_predictions(tree, rows) == tree.predict(rows).tolist(), cell
+
+
+def test_python_takes_times_of_day_as_the_tree_does():
+    threshold = 7 + 1 / 3 + 1 / 3600
+    tree = stump(Feature("at"), threshold)
+    moments = ["07:20:00", "07:20:01", "07:20:01.000001", "00:00:00", "23:59:59.9"]
+    cells = [*map(datetime.time.fromisoformat, moments), None, 7.5]
+    for cell in cells:
+        rows = pd.DataFrame({"at": pd.Series([cell], dtype=object)})
         assert python_predictions(tree, rows) == tree.predict(rows).tolist(), cell
 
 

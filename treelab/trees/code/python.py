@@ -43,7 +43,10 @@ def _missing(value):
 ''',
     "_number": '''
 def _number(value):
-    """Return a value as float; NaN where it is missing."""
+    """Return a value as float, a time of day in hours; NaN where it is missing."""
+    if type(value).__name__ == "time":
+        seconds = (value.hour * 60 + value.minute) * 60 + value.second
+        return (seconds * 10**6 + value.microsecond) / 3_600_000_000
     return nan if _missing(value) else float(value)
 ''',
     "_days": '''
@@ -390,9 +393,10 @@ def to_python(tree: Exported) -> str:
         ``predict_proba(row)``; of several outputs it returns one number for each of
         ``OUTPUTS``. A row is a dict, or any record that is indexed by column names;
         None, NaN and pandas' NA are missing values, dates are of a type of dates, ISO
-        8601 text or years with decimals, and durations of a type of durations or days.
-        It predicts as ``tree.predict`` does, and raises ValueError where that does; an
-        ensemble's probabilities and values are equal up to rounding.
+        8601 text or years with decimals, durations of a type of durations or days, and
+        times of day of a type of times or hours. It predicts as ``tree.predict`` does,
+        and raises ValueError where that does; an ensemble's probabilities and values
+        are equal up to rounding.
     """
     model = as_written(tree)
     if isinstance(model, WeightedTrees):
