@@ -9,8 +9,8 @@ import pandas as pd
 
 from treelab.data.columns import TASKS, as_frame, column_kind
 from treelab.data.split_by import grouped_folds, has_groups
-from treelab.data.values import categories, numbers, refuse_large
-from treelab.trees.cells import noted_units
+from treelab.data.values import categories, numbers
+from treelab.trees.cells import LARGEST_NUMBER, noted_units
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
 from treelab.trees.tree import midpoint
 
@@ -554,10 +554,10 @@ class TableEncoder:
         ValueError if a column is absent, or a number column holds text or an infinite
         value.
         """
-        kinds = {feature.column: feature.kind for feature in self.features_}
-        frame = as_frame(frame, self.columns_, kinds)
-        refuse_large(frame, {f.column for f in self.features_ if f.kind == "number"})
         encoded = feature_matrix(self.features_, frame)
+        for large in np.flatnonzero((np.abs(encoded) > LARGEST_NUMBER).any(axis=0)):
+            name = self.features_[large].column
+            numbers(pd.Series(encoded[:, large], name=name))  # which refuses it
         encoded = np.where(np.isnan(encoded), self._fill, encoded)
         for j, scale in enumerate(self._scales):
             encoded[:, j] = scale(encoded[:, j])

@@ -1,7 +1,5 @@
 """The values of one column: as numbers, as categories, as labels of classes."""
 
-from collections.abc import Collection
-
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
@@ -32,19 +30,6 @@ def numbers(column: pd.Series) -> np.ndarray:
             f"Give a number up to {LARGEST_NUMBER:g}, or leave the cell empty."
         )
     return values
-
-
-def refuse_large(frame: pd.DataFrame, names: Collection) -> None:
-    """Raise what ``numbers`` raises, of whichever of these columns holds numbers."""
-    columns = frame.loc[:, frame.columns.isin(list(names))]
-    is_plain = [isinstance(t, np.dtype) and t.kind in "iuf" for t in columns.dtypes]
-    plain = columns.loc[:, is_plain].to_numpy(np.float64)
-    suspects = columns.columns[np.logical_not(is_plain)].tolist()
-    large = (np.abs(plain) > LARGEST_NUMBER).any(axis=0)
-    suspects += columns.columns[is_plain][large].tolist()
-    for name in suspects:
-        if column_kind(frame[name]) == "number":
-            numbers(frame[name])
 
 
 def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
