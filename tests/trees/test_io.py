@@ -3,6 +3,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pandas as pd
@@ -240,6 +241,26 @@ def test_a_folder_that_cannot_be_written_keeps_its_model(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         make_tree(np.random.default_rng(1)).save(tmp_path)
     monkeypatch.undo()
+    assert same(old, load(tmp_path))
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_disk_that_is_full_before_the_last_file_keeps_the_model(
+    tmp_path, monkeypatch
+):
+    old = make_tree(np.random.default_rng(0))
+    old.save(tmp_path)
+    left = iter([NamedTemporaryFile])
+
+    def temporary_file(**options):
+        try:
+            return next(left)(**options)
+        except StopIteration:
+            raise OSError("no space left") from None
+
+    monkeypatch.setattr("treelab.trees.io.NamedTemporaryFile", temporary_file)
+    with pytest.raises(OSError, match="no space"):
+        make_tree(np.random.default_rng(1)).save(tmp_path)
     assert same(old, load(tmp_path))
     assert len(list(tmp_path.iterdir())) == 2
 

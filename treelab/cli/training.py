@@ -62,9 +62,9 @@ def print_report(
     """Print a run's scores and size, or its error.
 
     As JSON it is what is known of the run, with ``more``, and nothing else. Returns the
-    exit code: 0 when the run has a model, else 2.
+    exit code: 0 when the run has a model and its summary, else 2.
     """
-    if not run.has_model:
+    if not (run.has_model and run.summary):
         error = f"treelab: {run.title} {run.state}. {run.error}"
         print(printable(error), file=sys.stderr)
         if store.log(run.id):

@@ -82,12 +82,11 @@ class Stored:
         path = Path(path)
         if path.suffix == ONE_FILE:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, self.to_bytes())
+            _replace({path: self.to_bytes()})
             return
         path.mkdir(parents=True, exist_ok=True)
         settings, arrays = self._files()
-        _replace(path / _ARRAYS, arrays)
-        _replace(path / _SETTINGS, settings)
+        _replace({path / _ARRAYS: arrays, path / _SETTINGS: settings})
 
     def to_bytes(self) -> bytes:
         """Return the model as the content of one file, the same for the same model."""
@@ -320,13 +319,20 @@ def _array_from_plain(name: str, plain) -> np.ndarray:
         )
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file beside its place, then move it there."""
-    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        try:
-            file.write(content)
-            file.flush()
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+def _replace(contents: dict[Path, bytes]) -> None:
+    """Write files beside their places, then move them there once all are written.
+
+    So a disk that is full leaves the files of an older model, not one of each.
+    """
+    written: list[str] = []
+    try:
+        for path, content in contents.items():
+            with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                written.append(file.name)
+                file.write(content)
+        for name, path in zip(written, contents):
+            os.replace(name, path)
+    except BaseException:
+        for name in written:
+            Path(name).unlink(missing_ok=True)
+        raise

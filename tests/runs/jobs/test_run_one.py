@@ -128,6 +128,19 @@ def test_a_failure_is_one_sentence_and_its_traceback_is_in_the_log(store, proble
     assert store.events(run.id)["epoch"].tolist() == [1, 2]
 
 
+def test_a_run_of_which_not_all_could_be_saved_has_no_model(
+    store, problem, monkeypatch
+):
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(type(store), "add_path", full)
+    run = train(store, problem, "cart", {"tune": False})
+    assert (run.state, run.error) == ("failed", "No space left on device")
+    assert not run.has_model
+    assert not (store.folder(run.id) / "model").exists()
+
+
 def test_a_stopped_run_saves_its_best_model_so_far(store, problem):
     run_id = store.create("slow", {"epochs": 1000, "pause": 0.01}, problem)
 

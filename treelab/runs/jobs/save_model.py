@@ -86,10 +86,12 @@ def _scores(fitted: Fitted) -> dict:
 def _save(
     store: RunStore, run: Run, fitted: Fitted, *, seconds: float, device: str
 ) -> dict:
-    """Save a model and other trees with the names of their target; sum them up."""
+    """Save a model and other trees with the names of their target; sum them up.
+
+    The model comes last: a run that has one has all that belongs to it.
+    """
     split, facts = fitted.split, target_facts(fitted.problem, fitted.split.X_train)
     model = with_names(fitted.model, fitted.problem, split.X_train)
-    store.add_model(run.id, model)
     if fitted.path is not None:
         store.add_path(run.id, fitted.path.with_target(**facts))
     if fitted.rashomon is not None:
@@ -109,6 +111,7 @@ def _save(
         summary["held_out_title"] = COST_SAVED
     if fitted.origin is not None:
         summary["origin"] = fitted.origin.to_dict()
+    store.add_model(run.id, model)
     return summary | fitted.measured
 
 
