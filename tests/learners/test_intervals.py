@@ -189,6 +189,24 @@ def test_a_tree_carries_its_interval_into_files_words_and_columns(tmp_path):
     assert interval_text(one, X) == "80% are 0"
 
 
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((31.8, 259.5), "80% between 31.8 and 259.5"),
+        ((17.1, 210.7), "80% between 17.1 and 210.7"),
+        ((0.0, 6.542), "80% between 0.00 and 6.54"),
+        ((-1234.4, 98765.4), "80% between −1,234 and 98,765"),
+        ((2e-9, 3.14e-9), "80% between 2e−9 and 3.14e−9"),
+    ],
+)
+def test_both_ends_are_true_to_the_digits_that_are_shown(ends, words):
+    X, y = noisy(100)
+    tree = CartRegressor(tune=False, max_leaf_nodes=2, random_state=0).fit(X, y).tree_
+    ends = np.tile(ends, (tree.n_nodes, 1))
+    tree = replace(tree, value=0 * tree.value, interval=ends)
+    assert interval_text(tree, X) == words
+
+
 def test_an_interval_must_fit_its_tree():
     X, y = noisy(100)
     tree = CartRegressor(tune=False, random_state=0).fit(X, y).tree_

@@ -572,7 +572,12 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
     low, high = model.predict_interval(X.iloc[:1])[0].tolist()
     near = (high - low) / 200 or np.inf
     share = percent(model.interval_fraction or 0)
-    ends = [*map(grouped, evened(near_text(low, near), near_text(high, near)))]
+    texts = near_text(low, near), near_text(high, near)
+    n_decimals = max(len(text.partition(".")[2]) for text in texts)
+    if n_decimals and "e" not in "".join(texts):  # decimals of both are true
+        near = min(near, 0.51 * 10.0**-n_decimals)
+        texts = near_text(low, near), near_text(high, near)
+    ends = [*map(grouped, evened(*texts))]
     words = f"{share} between {ends[0]} and {ends[1]}"
     if low == high:  # of counts, say, of which nearly all are 0
         words = f"{share} are {ends[0]}"
