@@ -355,11 +355,9 @@ def axis_trees_step(
     Each tree may use the features that are ``offered``, and ``soft`` is as in `decide`;
     ``backend`` is "dense" or one of `axis_trees`. With a ``weighting`` the last
     output is a leaf's weight, and `weighted_prediction` mixes the trees; with an
-    entmax as our recipe trains: few trees, half of the loss of half as many, and
-    their entropy penalised.
+    entmax as our recipe trains: few trees, their entropy penalised.
     """
     most = GrandeSettings.max_deciders if weighting == "entmax15" else None
-    few = None if most is None else torch.full((1,), most // 2, device=device)
     rng = _drawn(device)
     shape = (trees, 2**depth - 1, offered)
     logits = (0.5 * torch.randn(shape, **rng)).requires_grad_()
@@ -379,15 +377,12 @@ def axis_trees_step(
     def loss() -> Tensor:
         output = formulation(x, logits, threshold, leaf, columns=columns, soft=soft)
         if weighting is not None:
-            mix = partial(
-                weighted_prediction, output[:, :-1], output[:, -1], weighting=weighting
+            output, weights = weighted_prediction(
+                output[:, :-1], output[:, -1], weighting=weighting, max_deciders=most
             )
-            output, weights = mix(max_deciders=most)
         found = output.square().mean()
         if most is not None:
-            by_fewer, _ = mix(max_deciders=most, fewer=few)
-            penalty = GrandeSettings.entropy_penalty * entropy(weights)
-            found = (found + by_fewer.square().mean()) / 2 + penalty.mean()
+            found = found + GrandeSettings.entropy_penalty * entropy(weights).mean()
         return found
 
     is_captured = backend != "dense"  # that one makes its paths in Python

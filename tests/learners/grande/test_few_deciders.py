@@ -79,26 +79,6 @@ def test_the_trees_that_may_decide_become_fewer_over_the_first_epochs():
 
 
 @pytest.mark.slow
-def test_half_of_each_loss_is_that_of_fewer_trees():
-    _, X, y = table("breast_cancer")
-    settings = QUICK | {"entropy_penalty": 0.0}
-    network, *_ = RecordingClassifier(**settings).fit(X, y).exported
-    rows = torch.arange(50)
-    reached, weight = network.reached(network.rows.x[rows]), network.train_weight
-    losses = {}
-    for limit in (3, 4, 5):
-        output, _ = network.mix(reached, None, limit)
-        loss = network.objective.loss(output, network.rows.target[rows])
-        losses[limit] = (loss * weight[:, rows]).sum() / weight[:, rows].sum()
-    expected = sorted((losses[few] + losses[5]).item() / 2 for few in losses)
-    network.max_deciders = 5
-    drawn = sorted({network.batch_loss(rows).item() for _ in range(60)})
-    assert drawn == pytest.approx(expected)
-    output, _ = network.mix(reached, None, 5)
-    assert torch.equal(network(network.rows.x[rows]), output)
-
-
-@pytest.mark.slow
 def test_the_entropy_of_each_rows_weights_is_added_to_its_loss():
     _, X, y = table("breast_cancer")
     network, *_ = RecordingClassifier(**QUICK).fit(X, y).exported
@@ -108,7 +88,7 @@ def test_the_entropy_of_each_rows_weights_is_added_to_its_loss():
     for penalty in (0.0, 0.01):
         network.settings.entropy_penalty = penalty
         losses.append(network.batch_loss(rows).item())
-    _, weights = network.mix(network.reached(network.rows.x[rows]), None, None)
+    _, weights = network.predict(network.rows.x[rows])
     effective = 1 / weights[0].detach().square().sum(0)  # number of trees, (B,)
     added = 0.01 * effective.log().mean().item()
     assert losses[1] - losses[0] == pytest.approx(added, rel=1e-3)

@@ -82,8 +82,8 @@ class WeightedTreesNetwork(nn.Module):
     paper, of the K features that a tree may use, L (G, E, L, C) and W (G, E, L or 1,
     1). They are given as they are before the first step, of all ``G * E`` trees, one
     sub-ensemble after another; so are ``columns`` (G * E, K), the features that each
-    tree may use, None: all, in order. The generator draws the trees' training rows, the
-    dropout, and how few trees must do in each step.
+    tree may use, None: all, in order. The generator draws the trees' training rows
+    and the dropout.
     """
 
     def __init__(
@@ -135,17 +135,22 @@ class WeightedTreesNetwork(nn.Module):
 
     def forward(self, x: Tensor, folds: slice = slice(None)) -> Tensor:
         """Raw outputs (G, C, B) of some sub-ensembles on rows (B, F)."""
-        return self.mix(self.reached(x, folds), None, self.max_deciders)[0]
+        return self.predict(x, folds)[0]
 
-    def reached(self, x: Tensor, folds: slice = slice(None)) -> Tensor:
-        """Raw outputs and, last, the weight of each row's leaves, (G, E, C + 1, B).
+    def predict(
+        self, x: Tensor, folds: slice = slice(None), active: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Raw outputs (G, C, B) of some sub-ensembles, and estimator weights (G, E, B).
 
-        Equations 2 to 4: g of every tree, the indicator of the leaf that a row reaches,
-        and hard splits, whose gradient is that of softsign (equation 6). The indicator
-        that picks a leaf's output picks its weight, the sum over W in equation 7.
+        Equations 2 to 4: g of every tree, the indicator of the leaf that a row of (B,
+        F) reaches, and hard splits, whose gradient is that of softsign (equation 6).
+        The indicator that picks a leaf's output picks its weight, the sum over W in
+        equation 7, ``G(x) = sigma(w(x)) . p(x)``; with one weight a tree (equation 5),
+        w is the same for all rows. Trees that are not active, False in (G, E, 1) or
+        (G, E, B), are left out.
         """
         logits = self.logits[folds]
-        return axis_trees(
+        reached = axis_trees(
             x,
             logits.flatten(0, 1),
             self.threshold[folds].flatten(0, 1),
@@ -153,46 +158,25 @@ class WeightedTreesNetwork(nn.Module):
             columns=None if self.columns is None else self.columns[folds].flatten(0, 1),
             soft=self.settings.decision,
             transform=self.settings.selector,
-        ).unflatten(0, logits.shape[:2])
-
-    def mix(
-        self,
-        reached: Tensor,
-        active: Tensor | None,
-        max_deciders: int | None,
-        fewer: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Raw outputs (G, C, B) and estimator weights (G, E, B) of reached leaves.
-
-        Equation 7, ``G(x) = sigma(w(x)) . p(x)``; with one weight a tree (equation 5),
-        w is the same for all rows. Trees that are not active, False in (G, E, 1) or
-        (G, E, B), are left out.
-        """
+        ).unflatten(0, logits.shape[:2])  # (G, E, C + 1, B)
         return weighted_prediction(
             reached[:, :, :-1],
             reached[:, :, -1],
             active,
             weighting=self.settings.weighting,
-            max_deciders=max_deciders,
-            fewer=fewer,
+            max_deciders=self.max_deciders,
         )
 
     def batch_loss(self, rows: Tensor) -> Tensor:
         """Mean training loss (G,) on these rows, each own fold left out.
 
-        The entropy of the estimator weights is penalised: few trees shall decide. Where
-        only some may, half of the loss is that of still fewer, drawn for this step.
+        The entropy of the estimator weights is penalised: few trees shall decide.
         """
         active = None if self.sees is None else self.sees[:, :, rows]
         if self.settings.dropout > 0:
             active = self._drop_trees(active)
-        reached, target = self.reached(self.rows.x[rows]), self.rows.target[rows]
-        output, weights = self.mix(reached, active, self.max_deciders)
-        loss = self.objective.loss(output, target)  # (G, B)
-        if self.max_deciders is not None:
-            fewer = self._draw_fewer(self.max_deciders)
-            by_fewer, _ = self.mix(reached, active, self.max_deciders, fewer)
-            loss = (loss + self.objective.loss(by_fewer, target)) / 2
+        output, weights = self.predict(self.rows.x[rows], active=active)
+        loss = self.objective.loss(output, self.rows.target[rows])  # (G, B)
         if self.settings.entropy_penalty > 0:
             loss = loss + self.settings.entropy_penalty * entropy(weights)
         weight = self.train_weight[:, rows]
@@ -233,20 +217,6 @@ class WeightedTreesNetwork(nn.Module):
         sees = self._uniform(self.rows.n_train) < fraction
         # A row that no tree of a sub-ensemble would see: all do.
         return sees | ~sees.any(1, keepdim=True)
-
-    def _draw_fewer(self, most: int) -> Tensor:
-        """Draw how few trees must do in a step of training, at least half of the most.
-
-        So the heaviest trees learn to do without the next ones: nested dropout, Rippel,
-        Gelbart and Adams, "Learning Ordered Representations with Nested Dropout",
-        arXiv:1402.0915; the loss of most beside that of fewer as in Yu and Huang,
-        "Universally Slimmable Networks and Improved Training Techniques",
-        arXiv:1903.05134.
-        """
-        few, device = -(-most // 2), self.logits.device
-        return torch.randint(
-            few, most + 1, (1,), generator=self.generator, device=device
-        )
 
     def _drop_trees(self, active: Tensor | None) -> Tensor:
         """Leave out a fraction of the trees, but never all of a sub-ensemble.

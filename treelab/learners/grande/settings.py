@@ -99,8 +99,7 @@ class GrandeSettings(AxisTreeSettings):
     max_deciders: int | None = setting(
         20,
         "Trees that decide a row at most, those whose leaves weigh most; all at the "
-        "start of training, fewer over the first epochs. Half of the loss is that of "
-        "fewer still, half of them or more, drawn in each step. None: all may.",
+        "start of training, fewer over the first epochs. None: all may.",
         label="Max deciding trees",
         minimum=1,
         choices=(None,),

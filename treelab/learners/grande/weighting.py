@@ -17,29 +17,19 @@ _CLOSE = 1e-6  # step of the threshold below which it is found
 
 
 def tree_weights(
-    scores: Tensor,
-    weighting: str,
-    max_deciders: int | None = None,
-    fewer: Tensor | None = None,
+    scores: Tensor, weighting: str, max_deciders: int | None = None
 ) -> Tensor:
     """Weights (..., E, B) of E trees that sum to 1 for each row, from their scores.
 
     The scores w(x) (..., E, B) are each tree's weight of the leaf that a row reaches.
     Softmax is the paper's (arXiv:2309.17130, section 3.3); 1.5-entmax is sparse. Only
     ``max_deciders`` trees, of the highest scores, get any weight, as in the gates of
-    Shazeer et al., "Outrageously Large Neural Networks", arXiv:1701.06538; of these the
-    highest ``fewer`` (1,) alone, a tensor, so that a step that a GPU replays can draw
-    it.
+    Shazeer et al., "Outrageously Large Neural Networks", arXiv:1701.06538.
     """
     if weighting not in WEIGHTINGS:
         raise ValueError(f"weighting must be one of {WEIGHTINGS}, got {weighting!r}.")
-    n_trees = scores.shape[-2]
-    if max_deciders is not None and (max_deciders < n_trees or fewer is not None):
-        most = min(max_deciders, n_trees)
-        highest, tree = scores.topk(most, dim=-2, sorted=fewer is not None)
-        if fewer is not None:
-            rank = torch.arange(most, device=scores.device)[:, None]
-            highest = highest.masked_fill(rank >= fewer, FAR_BEHIND)
+    if max_deciders is not None and max_deciders < scores.shape[-2]:
+        highest, tree = scores.topk(max_deciders, dim=-2, sorted=False)
         weights = tree_weights(highest, weighting)
         return torch.zeros_like(scores).scatter(-2, tree, weights)
     return scores.softmax(-2) if weighting == "softmax" else _Entmax15.apply(scores)
@@ -52,7 +42,6 @@ def weighted_prediction(
     *,
     weighting: str = "softmax",
     max_deciders: int | None = None,
-    fewer: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Raw outputs (..., C, B) of the ensemble, and its trees' weights (..., E, B).
 
@@ -64,7 +53,7 @@ def weighted_prediction(
     """
     if active is not None:
         leaf_weight = leaf_weight.masked_fill(~active, FAR_BEHIND)
-    estimator_weights = tree_weights(leaf_weight, weighting, max_deciders, fewer)
+    estimator_weights = tree_weights(leaf_weight, weighting, max_deciders)
     output = (estimator_weights[..., None, :] * tree_output).sum(-3)
     return output, estimator_weights
 
