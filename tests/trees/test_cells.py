@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelab.data.values import cast_column
+from treelab.data.columns import cast_column
 from treelab.trees.cells import (
     CATEGORY,
     TYPED,

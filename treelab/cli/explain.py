@@ -9,9 +9,9 @@ import pandas as pd
 
 from treelab.cli.arguments import command, json_text
 from treelab.cli.tables import read_named_table
+from treelab.data.columns import cast_column
 from treelab.data.problem import Problem
 from treelab.data.split import Rows
-from treelab.data.values import cast_column
 from treelab.data.writing import defused
 from treelab.evaluation.ensembles import rows_decided_by_one
 from treelab.evaluation.predictions import forms_to_read, new_table, true_classes

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import TASKS, as_frame, column_kind
+from treelab.data.columns import TASKS, as_frame, categories, column_kind, numbers
 from treelab.data.split_by import grouped_folds, has_groups
-from treelab.data.values import categories, numbers
 from treelab.trees.cells import LARGEST_NUMBER, noted_units
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
 from treelab.trees.tree import midpoint

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import column_kind
+from treelab.data.columns import class_labels, column_kind
 from treelab.data.encoding import LARGEST, ranks, zscore
-from treelab.data.values import class_labels
 
 SETTLED = 0.99  # of held-out rows: balanced accuracy, or R2
 MOST_LEAVES = 32

@@ -10,6 +10,8 @@ import pandas as pd
 from treelab.data.columns import (
     TASKS,
     as_frame,
+    cast_column,
+    class_labels,
     column_kind,
     infer_task,
     useful_columns,
@@ -17,7 +19,6 @@ from treelab.data.columns import (
 from treelab.data.folds import assign_folds, first_fold
 from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
 from treelab.data.split_by import WAYS, assign_by, fold_groups
-from treelab.data.values import cast_column, class_labels
 from treelab.trees.cells import ATTRIBUTE, noted_units
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.words import counted, left_out

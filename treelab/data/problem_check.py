@@ -6,11 +6,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import column_kind, column_note
+from treelab.data.columns import (
+    LARGEST_NUMBER,
+    cast_column,
+    class_labels,
+    column_kind,
+    column_note,
+)
 from treelab.data.leaks import MANY_COLUMNS, leaks
 from treelab.data.problem import Problem
 from treelab.data.split import MIN_ROWS, SPLITS, rare_class_notes
-from treelab.data.values import LARGEST_NUMBER, cast_column, class_labels
 from treelab.trees.cells import noted_form, value_text
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.words import counted, left_out, listed, percent

@@ -6,10 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import column_kind
+from treelab.data.columns import (
+    cast_column,
+    categories,
+    class_labels,
+    column_kind,
+    numbers,
+)
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, DataSplit
-from treelab.data.values import cast_column, categories, class_labels, numbers
 from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
 from treelab.trees.cells import CellForm, forms_of, noted_form, read_column

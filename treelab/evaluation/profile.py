@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.column_meaning import level_order
-from treelab.data.columns import column_kind
+from treelab.data.columns import categories, class_labels, column_kind
 from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
 from treelab.data.problem import Problem
 from treelab.data.split import some_rows
-from treelab.data.values import categories, class_labels
 from treelab.evaluation.routing import BY_CHANCE
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import days_text, moment_text

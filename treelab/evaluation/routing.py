@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from treelab.data.columns import numbers
 from treelab.data.problem import Problem
-from treelab.data.values import numbers
 from treelab.trees.cells import note_forms
 from treelab.trees.feature import as_table, known_forms
 from treelab.trees.pruning_path import Model

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 
 from tests.trees.code.run import python_predictions, sql_predictions
+from treelab.data.columns import categories
 from treelab.data.encoding import TableEncoder, join_rare, least_text, parse_least
 from treelab.data.problem import Problem, make_problem
 from treelab.data.problem_check import check_problem
-from treelab.data.values import categories
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.trees.feature import Feature
 from treelab.trees.io import load

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import listed
+from treelab.data.columns import cast_column, listed
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS, DataSplit
-from treelab.data.values import cast_column
 from treelab.evaluation import metrics
 from treelab.evaluation.predictions import unknown_categories
 from treelab.runs.jobs.fit import Fitted

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import as_frame
+from treelab.data.columns import as_frame, class_labels
 from treelab.data.problem import Problem
-from treelab.data.values import class_labels
 from treelab.evaluation.surrogates import Imitation, imitation, residual_target
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treelab.data.values import cast_column, categories, class_labels, numbers
+from treelab.data.columns import cast_column, categories, class_labels, numbers
 from treelab.trees.cells import CATEGORY
 from treelab.trees.feature import Feature, feature_matrix
 
