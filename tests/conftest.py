@@ -9,6 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes to draw or to test is the machine's affair.
+settings.register_profile(
+    "treelab", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("treelab")
 
 # SQLite waits for the disk at each commit, and so do thousands of tests: their files
 # go to memory, where the machine has some for that and nobody names another place.

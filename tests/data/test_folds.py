@@ -31,7 +31,7 @@ def folds(strata, groups, n_folds, repeat=0) -> np.ndarray:
     return np.stack([assign_folds(strata, groups, n_folds, 0.2, s) for s in seeds])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     codes=st.lists(st.integers(0, 3), min_size=20, max_size=60),
     n_folds=st.integers(2, 6),
@@ -48,7 +48,7 @@ def test_each_row_is_tested_once_and_classes_are_in_proportion(codes, n_folds, r
         assert set(strata[own == 1]) <= set(strata[own == 0])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     codes=st.lists(st.integers(0, 30), min_size=40, max_size=80),
     n_folds=st.integers(3, 5),

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from treelab.data.split import assign_splits
@@ -9,7 +9,6 @@ STRATA = st.lists(st.integers(0, 6), min_size=3, max_size=200).map(np.array)
 
 
 @given(strata=STRATA, seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_every_split_has_a_row_and_every_class_is_trained_on(strata, seed):
     split = assign_splits(strata, 0.2, 0.2, seed)
     assert set(split) == {0, 1, 2}
@@ -26,7 +25,6 @@ def test_every_split_has_a_row_and_every_class_is_trained_on(strata, seed):
     seed=st.integers(0, 100),
     valid_share=st.sampled_from([0.1, 0.2, 0.3]),
 )
-@settings(deadline=None)
 def test_shares_hold_in_each_class_and_in_all(counts, seed, valid_share):
     strata = np.repeat(np.arange(len(counts)), counts)
     split = assign_splits(strata, valid_share, 0.2, seed)

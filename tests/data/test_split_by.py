@@ -31,7 +31,7 @@ FRAME = pd.DataFrame(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     codes=st.lists(st.integers(0, 8), min_size=3, max_size=60),
     way=st.sampled_from(["group", "time"]),

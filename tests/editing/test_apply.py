@@ -65,7 +65,7 @@ def applied(edits: list[Edit], start=TREE) -> tuple[Edited, list[Edit]]:
     return edited, done
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(EDITS, max_size=6))
 def test_the_log_replayed_gives_the_same_tree(edits):
     edited, done = applied(edits)
@@ -74,7 +74,7 @@ def test_the_log_replayed_gives_the_same_tree(edits):
     assert tree_hash(refit(again, ROWS)) == tree_hash(refit(edited, ROWS))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(EDITS, max_size=6))
 def test_locked_splits_stay_and_forbidden_columns_go(edits):
     edited, _ = applied([Lock("R"), *edits])
@@ -118,7 +118,7 @@ def rules_of(tree) -> dict:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(EDITS, max_size=5).map(
         lambda edits: [e for e in edits if isinstance(e, SetSplit | SetThreshold)]

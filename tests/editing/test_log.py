@@ -45,7 +45,7 @@ TRAININGS = st.none() | st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(EDITS, max_size=6).map(tuple), TRAININGS, st.none() | st.integers(0, 9))
 def test_a_log_is_read_as_it_was_written(edits, training, seen_test):
     log = EditLog("0123", edits, training, seen_test, "cart-abc")
@@ -53,7 +53,7 @@ def test_a_log_is_read_as_it_was_written(edits, training, seen_test):
 
 
 @given(EDITS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_edit_is_a_sentence(edit: Edit):
     assert edit.sentence().endswith(".")
 

@@ -142,7 +142,7 @@ def test_a_classifier_is_right_as_often_in_any_unit(plain, name, change):
     k_x=st.tuples(*[st.integers(-200, 100)] * 3),
     y_offset=st.sampled_from([0.0, 1e6, -1e9]),
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_greedy_tree_is_the_same_tree_in_any_unit(plain, name, k_y, k_x, y_offset):
     X, y = table()
     first = plain("number", name).tree_
@@ -200,7 +200,6 @@ def test_ccp_alpha_of_counts_is_that_of_scikit_learns_poisson_tree():
     offset=st.sampled_from([0.0, 1.0, 1e6]),
 )
 @example([0.1, 0.1, 0.1], 0, 0.0)
-@settings(deadline=None)
 def test_a_target_is_standardised_and_restored_in_any_unit(y, k, offset):
     y = (np.array(y) + offset) * 10.0**k
     tiny = 4 * np.finfo(float).eps * np.abs(y).max()

@@ -166,7 +166,7 @@ def test_quantiles_whose_leaves_stay_as_trained_do_not_cross_either():
     assert (np.diff(model.fit(X, y["large"]).predict(X), axis=1) >= 0).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     y=st.lists(st.integers(-5, 5), min_size=1, max_size=30),
     levels=st.lists(st.floats(0.01, 0.99), min_size=2, max_size=5, unique=True).map(

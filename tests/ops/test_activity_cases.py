@@ -105,7 +105,7 @@ def test_a_thousand_programs_agree_with_a_conic_solver(kind):
         )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.sampled_from(KINDS), st.integers(0, 5), st.integers(1, 12), st.integers(0, 2**31)
 )

@@ -8,7 +8,7 @@ from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), depth=st.integers(0, 6), oblique=st.booleans())
 def test_a_complete_tree_answers_as_a_heap_does(seed, depth, oblique):
     rng = np.random.default_rng(seed)

@@ -79,7 +79,7 @@ def slow_prediction(trees, row):
     return leaves, weights, total
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=SEEDS,
     n_trees=st.integers(1, 20),
@@ -144,7 +144,7 @@ def test_many_thresholds_on_one_feature_keep_their_order():
     assert trees.leaves(x[:, None]).tolist() == expected
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=SEEDS, n_trees=st.integers(1, 30))
 def test_the_highest_weighted_estimators_come_first(seed, n_trees):
     rng = np.random.default_rng(seed)
@@ -160,7 +160,7 @@ def test_the_highest_weighted_estimators_come_first(seed, n_trees):
     assert all(len(set(row)) == k for row in index.tolist())
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=SEEDS, share=st.sampled_from([1e-9, 0.5, 0.9, 1.0]))
 def test_a_share_is_held_by_as_few_estimators_as_can(seed, share):
     rng = np.random.default_rng(seed)
@@ -173,7 +173,7 @@ def test_a_share_is_held_by_as_few_estimators_as_can(seed, share):
         assert row[: n - 1].sum() < share
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=SEEDS, n_classes=st.sampled_from([0, 2, 3]), depth=st.integers(0, 4))
 def test_one_of_its_trees_predicts_as_it_does_inside(seed, n_classes, depth):
     rng = np.random.default_rng(seed)

@@ -108,13 +108,13 @@ def assert_works(model) -> None:
         to_rules(model)
 
 
-@settings(max_examples=250, deadline=None, derandomize=True)
+@settings(max_examples=250, derandomize=True)
 @given(broken_models())
 def test_whatever_a_model_holds_it_works_or_is_refused(stored):
     assert_read_or_refused(lambda: Stored.from_dict(stored))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(st.integers(0, len(MODELS) - 1), st.booleans(), st.data())
 def test_whatever_bytes_a_saved_model_has_it_works_or_is_refused(which, arrays, data):
     with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +128,7 @@ def test_whatever_bytes_a_saved_model_has_it_works_or_is_refused(which, arrays, 
         assert_read_or_refused(lambda: load(folder))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(st.integers(0, len(MODELS) - 1), st.data())
 def test_whatever_bytes_one_file_has_it_works_or_is_refused(which, data):
     content = bytearray(FILES[which])
@@ -140,14 +140,14 @@ def test_whatever_bytes_one_file_has_it_works_or_is_refused(which, data):
     assert_read_or_refused(lambda: load_bytes(bytes(content)))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"PK", b"PK\x03\x04", b"{"]))
 def test_random_bytes_are_refused(content, start):
     with pytest.raises(ValueError, match=r"\.$"):
         load_bytes(start + content)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(broken_models())
 def test_whatever_one_file_holds_it_works_or_is_refused(stored):
     arrays = stored.pop("arrays", {}) if isinstance(stored, dict) else {}

@@ -73,7 +73,7 @@ def same(one, other) -> bool:
     return type(one) is type(other) and same_arrays(one, other)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=SEEDS)
 def test_a_model_comes_back_from_json_as_it_was(seed):
     model = make_model(seed)
@@ -82,7 +82,7 @@ def test_a_model_comes_back_from_json_as_it_was(seed):
     assert same(model, Stored.from_dict(json.loads(text)))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=SEEDS)
 def test_a_model_comes_back_from_its_files_as_it_was(tmp_path_factory, seed):
     model = make_model(seed)

@@ -100,7 +100,7 @@ groups = st.lists(
 
 
 @pytest.mark.parametrize("loss", EVERY, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(groups)
 def test_no_constant_costs_a_group_less(loss, given_rows):
     group, y, weight = (np.array(own) for own in zip(*given_rows))

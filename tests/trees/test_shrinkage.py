@@ -35,7 +35,7 @@ def shrunk_tree(rng, n_leaves: int = 8, strength: float = 3.0):
     return with_shrunk_values(tree.with_rows(table, y), strength), table, y
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=SEEDS, n_leaves=st.integers(1, 30), strength=STRENGTHS)
 def test_every_node_has_the_probabilities_of_the_recursion(seed, n_leaves, strength):
     tree, _, _ = shrunk_tree(np.random.default_rng(seed), n_leaves, strength)
@@ -57,7 +57,7 @@ def test_no_strength_leaves_fractions_and_much_gives_all_nodes_those_of_the_root
     np.testing.assert_allclose(much, np.tile(plain[0], (tree.n_nodes, 1)), atol=1e-8)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=SEEDS, strength=STRENGTHS)
 def test_classes_stay_whatever_the_strength_the_rows_and_the_pruning(seed, strength):
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from treelab.trees.tree import check_target
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=SEEDS, n_leaves=st.integers(1, 30), n_classes=st.sampled_from([0, 2, 4]))
 def test_with_rows_tells_what_the_rows_at_each_node_say(seed, n_leaves, n_classes):
     rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ def test_with_rows_tells_what_the_rows_at_each_node_say(seed, n_leaves, n_classe
                 np.testing.assert_allclose(shown.value[node], says, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=SEEDS, n_leaves=st.integers(1, 30))
 def test_between_holds_the_values_next_to_each_threshold(seed, n_leaves):
     rng = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def test_between_holds_the_values_next_to_each_threshold(seed, n_leaves):
         assert shown.missing_rows[node] == np.isnan(x).sum()
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_a_question_keeps_its_words_when_other_rows_are_shown(seed):
     rng = np.random.default_rng(seed)
@@ -75,7 +75,7 @@ def test_a_question_keeps_its_words_when_other_rows_are_shown(seed):
         assert split_text(other, node) == split_text(tree, node)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_counts_of_any_rows_by_class(seed):
     rng = np.random.default_rng(seed)

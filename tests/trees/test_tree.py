@@ -16,7 +16,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 LEAVES = st.integers(1, 40)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=SEEDS, n_leaves=LEAVES, oblique=st.sampled_from([0.0, 0.5, 1.0]))
 def test_rows_reach_the_leaf_found_by_walking(seed, n_leaves, oblique):
     rng = np.random.default_rng(seed)
@@ -28,7 +28,7 @@ def test_rows_reach_the_leaf_found_by_walking(seed, n_leaves, oblique):
     np.testing.assert_array_equal(tree.predict_proba(table), tree.value[leaf])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=SEEDS, n_leaves=LEAVES)
 def test_no_row_changes_sides_with_the_rows_beside_it(seed, n_leaves):
     rng = np.random.default_rng(seed)
@@ -38,7 +38,7 @@ def test_no_row_changes_sides_with_the_rows_beside_it(seed, n_leaves):
     assert tree.apply(table).tolist() == one_by_one
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=SEEDS, n_leaves=LEAVES)
 def test_margins_say_the_side_that_rows_take(seed, n_leaves):
     rng = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def test_margins_say_the_side_that_rows_take(seed, n_leaves):
         np.testing.assert_array_equal(passed[here, tree.right[node]], ~left)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=SEEDS, n_leaves=LEAVES)
 def test_paths_lead_from_the_root_to_the_leaf(seed, n_leaves):
     rng = np.random.default_rng(seed)
@@ -68,7 +68,7 @@ def test_paths_lead_from_the_root_to_the_leaf(seed, n_leaves):
     np.testing.assert_array_equal(tree.node_counts(table), passed.sum(axis=0))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=SEEDS, n_leaves=LEAVES)
 def test_linear_leaves_add_up_filled_columns(seed, n_leaves):
     rng = np.random.default_rng(seed)

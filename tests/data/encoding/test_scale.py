@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
@@ -28,7 +28,6 @@ COLUMNS = st.integers(1, 60).flatmap(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", slow_after(2, SCALES))
 @given(x=COLUMNS, probe=COLUMNS)
-@settings(deadline=None)
 def test_every_scale_is_finite_and_never_decreases(name, x, probe):
     scale = SCALES[name](x)
     points = np.sort(np.concatenate([x, probe]))
@@ -52,7 +51,6 @@ def test_normal_scores_are_scikit_learns_where_no_values_are_equal(n):
 
 
 @given(x=st.lists(st.integers(-4, 4), min_size=2, max_size=30))
-@settings(deadline=None)
 def test_equal_values_share_the_score_of_their_middle_rank(x):
     mapped = SCALES["quantile"](np.array(x, dtype=float))(np.array(x, dtype=float))
     for value, score in zip(x, mapped):
@@ -65,7 +63,6 @@ def test_equal_values_share_the_score_of_their_middle_rank(x):
 
 
 @given(x=arrays(np.float64, 30, elements=st.floats(-100, 100)))
-@settings(deadline=None)
 def test_affine_scales_are_scikit_learns(x):
     if np.ptp(x) < 1e-3:
         return
@@ -84,7 +81,6 @@ def test_the_unit_of_a_column_does_not_matter(name, unit, offset):
 
 
 @given(x=COLUMNS)
-@settings(deadline=None)
 def test_ranks_are_places_among_the_distinct_values_and_between_them_lie_between(x):
     scale, values = SCALES["rank"](np.append(x, np.nan)), np.unique(x)
     assert scale(values).tolist() == [*range(len(values))]
@@ -96,7 +92,6 @@ def test_ranks_are_places_among_the_distinct_values_and_between_them_lie_between
 
 @pytest.mark.slow
 @given(x=COLUMNS, k=st.integers(-200, 100))
-@settings(deadline=None)
 def test_the_spread_is_known_in_any_unit_and_a_power_of_two_is_above_it(x, k):
     moved = np.clip(x, -100, 100).round(2) * 10.0**k
     unit = power_of_two(moved)

@@ -55,7 +55,7 @@ def left(encoder, frame, feature, threshold):
 @pytest.mark.slow
 @pytest.mark.parametrize("numbers", slow_after(2, SCALED))
 @given(table=tables(), data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_an_axis_split_keeps_the_side_of_every_training_row(numbers, table, data):
     frame, y, task = table
     encoder = TableEncoder(numbers, task=task, random_state=0)
@@ -85,7 +85,7 @@ def test_an_axis_split_keeps_the_side_of_every_training_row(numbers, table, data
 @pytest.mark.slow
 @pytest.mark.parametrize("numbers", slow_after(2, SCALED))
 @given(table=tables())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_missing_and_unseen_values_fall_as_their_encoding_does(numbers, table):
     frame, y, task = table
     encoder = TableEncoder(numbers, task=task, random_state=0)
@@ -360,7 +360,6 @@ def test_columns_may_come_in_another_order():
     k=st.integers(-140, 140),
     offset=st.sampled_from([0.0, 1e9]),
 )
-@settings(deadline=None)
 def test_a_split_of_ranks_parts_the_same_rows_in_the_column_s_unit(x, k, offset):
     column = (np.array(x) + offset) * 10.0**k
     encoder = TableEncoder("rank", task="regression")

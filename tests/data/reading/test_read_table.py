@@ -177,7 +177,7 @@ CELL = st.one_of(
         )
     )
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_whatever_is_in_the_cells_a_table_or_a_reason_comes_out(rows):
     names = [f"name {j}" for j in range(len(rows[0]))]
     content = pd.DataFrame(rows, columns=names).to_csv(index=False).encode()
@@ -195,7 +195,7 @@ def test_whatever_is_in_the_cells_a_table_or_a_reason_comes_out(rows):
 
 @pytest.mark.slow
 @given(content=st.binary(max_size=300))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_bytes_give_a_table_or_a_reason(content):
     try:
         width = read_table(content, "t.csv").frame.shape[1]

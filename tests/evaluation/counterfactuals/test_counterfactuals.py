@@ -57,7 +57,7 @@ def possible_rows(changes):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=SEEDS,
     locked=st.sampled_from([(), ("job",), ("width", "bmi")]),
@@ -85,7 +85,7 @@ def test_no_possible_row_is_nearer_than_the_exact_one(seed, locked, rising):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_no_random_row_is_nearer_than_a_linear_programs(seed):
     tree, changes, wanted, rng = problem(seed, n_rows=20, oblique=1.0)
@@ -137,7 +137,7 @@ def test_linear_leaves_are_refused():
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_each_change_of_a_searched_row_is_needed(seed):
     tree, changes, wanted, _ = problem(seed, n_rows=40, locked=("age",))

@@ -54,7 +54,7 @@ def test_no_more_trees_are_tried_than_may_decide():
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS, n_classes=st.sampled_from([0, 2, 3]))
 def test_the_heaviest_predict_as_their_rescaled_weights_say(seed, n_classes):
     ensemble, X, y = ensemble_and_rows(seed, n_classes)
@@ -79,7 +79,7 @@ def test_the_heaviest_predict_as_their_rescaled_weights_say(seed, n_classes):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS, n_classes=st.sampled_from([0, 3]), share=st.floats(0, 0.9))
 def test_decided_rows_are_those_of_one_leaf_of_their_heaviest_tree(
     seed, n_classes, share
@@ -107,7 +107,7 @@ def test_decided_rows_are_those_of_one_leaf_of_their_heaviest_tree(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_agreement_is_the_weight_of_the_trees_that_predict_the_same(seed):
     ensemble, X, _ = ensemble_and_rows(seed, 3, n_rows=1)

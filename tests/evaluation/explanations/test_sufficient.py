@@ -13,7 +13,7 @@ from treelab.evaluation.explanations import sufficient_rule
 from treelab.trees.text import conditions_text, path_conditions
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n_leaves=st.integers(1, 14))
 def test_the_rule_holds_for_every_row_that_satisfies_it(seed, n_leaves):
     rng = np.random.default_rng(seed)

@@ -364,7 +364,7 @@ def test_long_names_do_not_break_the_limit():
     assert len(to_json(payload).encode()) < MOST_BYTES
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=30), st.text(min_size=1, max_size=30), st.text(max_size=9))
 def test_awkward_names_are_written_as_json(column, category, unit):
     features = (

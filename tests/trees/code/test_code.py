@@ -63,7 +63,7 @@ def test_random_trees_predict_alike_in_every_language(kind, seed, tmp_path):
     check_all(tree, make_table(rng, 300), tmp_path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n_leaves=st.integers(1, 40),

@@ -10,7 +10,7 @@ from treelab.trees.constraints import node_boxes
 from treelab.trees.tree import Tree
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(0, 9), st.sampled_from("ab"))
 def test_pairs_are_those_that_rows_show(seed, n_splits, column):
     tree = random_tree(seed, n_splits)

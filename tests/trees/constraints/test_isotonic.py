@@ -16,7 +16,7 @@ from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(2, 30))
 def test_a_chain_is_scikit_learns_isotonic_regression(seed, n):
     rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ def test_a_partial_order_is_the_least_squares_of_a_general_solver(seed):
     assert weight @ (fitted - value) ** 2 <= best.fun + 1e-4
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(0, 10_000),
     st.integers(1, 10),

@@ -30,7 +30,7 @@ CHAIN = Tree(  # a; below it on the right b; below that on the right a again
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(1, 9))
 def test_a_tree_is_monotone_where_no_row_shows_otherwise(seed, n_splits):
     tree = random_tree(seed, n_splits)

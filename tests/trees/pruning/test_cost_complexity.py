@@ -67,7 +67,7 @@ def best_by_search(tree, alpha):
     return best(0)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=SEEDS, n_leaves=st.integers(1, 30), n_classes=st.sampled_from([0, 3]))
 def test_each_subtree_is_the_minimal_one_at_its_alpha(seed, n_leaves, n_classes):
     rng = np.random.default_rng(seed)

@@ -77,7 +77,7 @@ def slow_answer(predictor, z, x):
     return values
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     seed=SEEDS,
     n_classes=st.sampled_from([0, 2, 3]),
@@ -110,7 +110,7 @@ def test_answers_are_those_of_slow_sums(seed, n_classes, hidden, uses_x, activat
             )
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_a_row_is_routed_where_its_traversal_is_above_zero(seed):
     rng = np.random.default_rng(seed)

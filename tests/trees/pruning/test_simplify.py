@@ -15,7 +15,7 @@ from treelab.trees.tree import Tree
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=SEEDS,
     n_leaves=st.integers(1, 40),
@@ -42,7 +42,7 @@ def test_every_row_keeps_its_answer_when_empty_branches_go(
     assert same_arrays(prune_empty(small), small)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=SEEDS, n_leaves=st.integers(1, 30))
 def test_constant_splits_go_without_any_row_and_no_row_minds(seed, n_leaves):
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_a_sum_of_nothing_is_no_split():
     assert prune_empty(tree).predict(table) == tree.predict(table) == [2.0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=SEEDS, n_leaves=st.integers(1, 40), same_class=st.booleans())
 def test_merging_leaves_that_agree_changes_no_prediction(seed, n_leaves, same_class):
     rng = np.random.default_rng(seed)
@@ -124,7 +124,7 @@ def test_a_merged_leaf_says_the_mean_of_its_rows():
     np.testing.assert_allclose(merged.value, [[0.825, 0.175]])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=SEEDS, n_leaves=st.integers(1, 40))
 def test_simplifying_twice_is_simplifying_once(seed, n_leaves):
     rng = np.random.default_rng(seed)

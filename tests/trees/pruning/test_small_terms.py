@@ -18,7 +18,7 @@ def with_spreads(tree, rng):
     return replace(tree, features=tuple(features))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=SEEDS, fraction=st.floats(0, 1))
 def test_small_terms_go_and_the_largest_stays(seed, fraction):
     rng = np.random.default_rng(seed)

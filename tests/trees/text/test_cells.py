@@ -46,7 +46,7 @@ def test_a_weighted_sum_has_a_line_with_its_value():
     assert line == "radius − 4·<texture> ≤ 10: it is −9"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_value_lies_within_its_interval_as_shown(seed):
     rng = np.random.default_rng(seed)

@@ -77,7 +77,7 @@ def test_a_date_is_written_with_the_months_name(moment, text):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(moments=st.lists(MOMENTS, min_size=4, max_size=12), with_times=st.booleans())
 def test_a_reader_of_rules_of_dates_sends_each_row_to_its_leaf(moments, with_times):
     unit = "s" if with_times else "D"

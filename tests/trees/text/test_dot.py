@@ -90,14 +90,14 @@ def test_hostile_names_are_shown_as_they_are_and_break_nothing(name):
 
 
 @needs_dot
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.text(max_size=30))
 def test_any_name_can_be_drawn(name):
     draw(to_dot(hostile_tree(name, other=name + "2")))
 
 
 @needs_dot
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_leaves=st.integers(1, 12),

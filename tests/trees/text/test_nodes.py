@@ -103,7 +103,7 @@ def test_long_lists_and_names_can_be_cut():
     assert split_text(tree, 0, most=1) == "occupation in {“Sales”, 2 more}"
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=SEEDS)
 def test_left_categories_are_those_that_go_left(seed):
     rng = np.random.default_rng(seed)
@@ -174,7 +174,7 @@ def test_a_path_in_words_says_the_rows_own_values():
     ]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=SEEDS, n_leaves=st.integers(1, 20), oblique=st.sampled_from([0.0, 0.6]))
 def test_a_path_in_words_has_a_sentence_a_node(seed, n_leaves, oblique):
     rng = np.random.default_rng(seed)

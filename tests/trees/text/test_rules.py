@@ -23,7 +23,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 CASES = {"seed": SEEDS, "n_leaves": st.integers(1, 30)}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(**CASES, oblique=st.sampled_from([0.0, 0.4]))
 def test_each_row_meets_the_conditions_of_its_leaf_and_of_no_other(
     seed, n_leaves, oblique
@@ -68,7 +68,7 @@ def holds(condition: str, row: dict) -> bool:
     return parse(low or "−∞") < cell <= parse(high or "∞")
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(**CASES, missing=st.sampled_from([0.0, 0.2]))
 def test_a_reader_of_the_rules_sends_each_training_row_to_its_leaf(
     seed, n_leaves, missing
