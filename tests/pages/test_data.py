@@ -280,7 +280,10 @@ def test_a_table_of_openml_is_fetched_when_the_button_is_pressed(
     frame = table()[["radius", "kind"]]
     monkeypatch.setattr(
         "pages.widgets.upload.read_openml",
-        lambda named, folder: (ReadResult(frame, [], []), f"{named} (OpenML 1590)"),
+        lambda named, folder: (
+            ReadResult(frame, [], [], frame),
+            f"{named} (OpenML 1590)",
+        ),
     )
     app = visit("data")
     assert app.button(key="read-openml").disabled

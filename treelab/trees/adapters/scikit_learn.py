@@ -44,9 +44,9 @@ def from_hist_boosting(model, names: list[str], target: str, units: dict) -> For
             "trees. Fit it to rows of two classes or more."
         )
     order, categories = _encoded(model)
-    columns = Columns([names[j] for j in order], units, categories)
+    columns = Columns(names, units, categories)
     rounds = model._predictors
-    grown = [_tree(one, columns) for trees in rounds for one in trees]
+    grown = [_tree(one, columns, order) for trees in rounds for one in trees]
     return boosted_forest(
         grown,
         columns.features,
@@ -60,7 +60,7 @@ def from_hist_boosting(model, names: list[str], target: str, units: dict) -> For
 
 
 def _encoded(model) -> tuple[np.ndarray, dict[int, list[str]]]:
-    """Return the columns as the trees number them, and the names of categories."""
+    """Return the columns as the trees number them, and their names of categories."""
     is_category = model.is_categorical_
     if is_category is None:
         return np.arange(model.n_features_in_), {}
@@ -68,19 +68,19 @@ def _encoded(model) -> tuple[np.ndarray, dict[int, list[str]]]:
     order = np.concatenate([np.flatnonzero(is_category), np.flatnonzero(~is_category)])
     found = model._preprocessor.named_transformers_["encoder"].categories_
     return order, {
-        j: [value_text(plain_label(value)) for value in known if value == value]
-        for j, known in enumerate(found)
+        int(j): [value_text(plain_label(value)) for value in known if value == value]
+        for j, known in zip(order, found)
     }
 
 
-def _tree(predictor, columns: Columns) -> dict:
+def _tree(predictor, columns: Columns, order: np.ndarray) -> dict:
     """Return the arguments of ``Tree`` for one of its trees."""
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     feature = np.full(len(nodes), LEAF)
     threshold = nodes["num_threshold"].copy()
     for i in np.flatnonzero(~leaf):
-        inside, column = None, int(nodes["feature_idx"][i])
+        inside, column = None, int(order[nodes["feature_idx"][i]])
         if nodes["is_categorical"][i]:
             bits = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][i]]
             codes = range(len(columns.categories[column] or ()))
