@@ -19,6 +19,7 @@ from treelab.runs.jobs.repeats import create_repeats
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.database import reading
+from treelab.runs.store.files import OWNER
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.runs.sweeps import SweepPlan, read_study, trial_table
@@ -125,9 +126,10 @@ def owner(store, cluster, run_id):
 
 
 def model_bytes(store, run_id):
-    """The files of a model, and its scores."""
+    """The files of a model, that with the id of its run apart, and its scores."""
     folder = store.folder(run_id) / "model"
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert files.pop(OWNER) == run_id.encode()
     return files, store.run(run_id).metrics
 
 
