@@ -26,6 +26,7 @@ from treelab.figures.explanations import contributions_figure
 from treelab.figures.html import dot
 from treelab.figures.style import palette
 from treelab.figures.viewer.payload import FIRST_PATH, SECOND_PATH, row_path
+from treelab.learners.registry import IMPORTED
 from treelab.trees import text
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.tree import OBLIQUE, Tree, plain_label
@@ -228,6 +229,10 @@ def _has_log_odds(loaded: LoadedRun) -> bool:
 def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -> str:
     """Write where the bars begin, and how the changes were measured."""
     rows = f"{fitted_words(loaded)}{plain(loaded.run.problem.weighted_words)}"
+    if isinstance(model, WeightedTrees) and model.n_rows is not None:
+        n_rows = int(model.n_rows[0, 0])  # an imported one may have brought its own
+        if n_rows != loaded.n_rows("fitted"):
+            rows = f"{counted(n_rows, 'row')} that its file counts"
     words = f"From {explanations.base_words(model)} of the {rows}. "
     if loaded.is_ensemble:
         words = "From the mean of the trees, each by its weight on this row. "
@@ -236,7 +241,13 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
             against = "0 at even odds" if len(loaded.model.classes) == 2 else against
             words += f"Log-odds are {against}. "
     if method == SHAPLEY:
-        return f"{words}Exact Shapley values (TreeSHAP)."
+        words += f"Exact Shapley values (TreeSHAP), by the {rows} in each branch"
+        if loaded.run.learner != IMPORTED:
+            return f"{words}."
+        return (
+            f"{words}. The program that trained the model goes by the rows that it "
+            "counted itself, so what it calls Shapley values differs."
+        )
     if explanations.has_shapley(model):
         return f"{words}Each split counts where it stands on the path (Saabas)."
     words += "Each weighted sum on the path counts as a whole (Saabas)"

@@ -149,6 +149,11 @@ def test_a_model_of_lightgbm_becomes_a_run_and_is_shown(store, visit):
     saved = store.model(store.runs()[0].id)  # LightGBM wrote mean_radius
     assert saved.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
     assert "mean radius" in {feature.column for feature in saved.features}
+    run = store.runs()[0]
+    n_rows = run.problem.split(store.table(run.problem.table_id)).n_rows("train")
+    words = page_text(visit("explain", run=run.id))
+    assert f"(TreeSHAP), by the {n_rows} training rows in each branch" in words
+    assert "goes by the rows that it counted itself" in words
 
 
 @pytest.mark.parametrize("text", ["", "\x80\x04cos", "[1]", '{"type": "Tree"}'])

@@ -176,9 +176,12 @@ def shapley_contributions(
 
     The value of a set of columns is the tree's mean prediction where the row is
     followed at splits of these columns, and at others all branches are taken, weighted
-    by their rows (path-dependent). The trees of an ensemble count by the weight that
-    each has on this row; ``output`` is then that of ``decision_value``. ValueError if
-    the tree has weighted sums or linear leaves.
+    by their rows (path-dependent). These are the rows that the model knows: what the
+    file counts of a model read from xgboost, LightGBM or scikit-learn, as its own
+    program's values go by, and the table's where it was imported as a run, or had
+    ``with_rows``. The trees of an ensemble count by the weight that each has on this
+    row; ``output`` is then that of ``decision_value``. ValueError if the tree has
+    weighted sums or linear leaves.
     """
     if not has_shapley(model):
         raise ValueError("Shapley values need splits on one column, constant leaves.")

@@ -4,9 +4,12 @@ from dataclasses import replace
 from itertools import combinations
 from math import factorial
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
+from sklearn.ensemble import RandomForestRegressor
 
 from tests.figures.small_trees import oblique_tree
 from tests.pages import stores
@@ -19,6 +22,7 @@ from treelab.evaluation.explanations import (
     path_contributions,
     shapley_contributions,
 )
+from treelab.trees.adapters import from_lightgbm, from_sklearn, from_xgboost
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
 
@@ -76,6 +80,55 @@ def test_shapley_values_are_those_of_brute_force(seed, n_classes):
     for column in tree.columns:
         assert found.changes.get(column, 0.0) == pytest.approx(slow[column], abs=1e-6)
     assert found.base == pytest.approx(value_of(tree, row, set())[output])
+
+
+OBJECTIVES = {
+    "reg:squarederror": "regression",
+    "binary:logistic": "binary",
+    "multi:softprob": "multiclass",
+}
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("program", ["xgboost", "lightgbm"])
+def test_without_a_table_they_go_by_the_rows_that_the_models_file_counts(
+    program, objective
+):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
+    X.loc[::7, "a"] = np.nan
+    y = X["a"].fillna(1) * 2 + X["b"] * X["c"]
+    n_classes = {"reg:squarederror": 0, "binary:logistic": 2}.get(objective, 3)
+    if n_classes:
+        y = np.digitize(y, [0, 2][: n_classes - 1])
+    settings = {"num_class": n_classes} if n_classes > 2 else {}
+    if program == "xgboost":
+        data = xgboost.DMatrix(X, y)
+        settings |= {"objective": objective, "max_depth": 3}
+        booster = xgboost.train(settings, data, 4)
+        read, theirs = from_xgboost(booster), booster.predict(data, pred_contribs=True)
+    else:
+        settings |= {"objective": OBJECTIVES[objective], "verbose": -1, "num_leaves": 6}
+        booster = lightgbm.train(settings, lightgbm.Dataset(X, y), 4)
+        read, theirs = from_lightgbm(booster), booster.predict(X, pred_contrib=True)
+    theirs = np.asarray(theirs).reshape(len(X), -1, X.shape[1] + 1)
+    if n_classes > 2:  # ours are against the mean of the classes
+        theirs = theirs - theirs.mean(axis=1, keepdims=True)
+    output = int(n_classes > 0)
+    for place in (0, 3):
+        found = shapley_contributions(read.to_weighted_trees(), X.iloc[[place]], output)
+        wanted = theirs[place, min(output, theirs.shape[1] - 1)]
+        own = [found.changes.get(column, 0.0) for column in X]
+        assert [*own, found.base] == pytest.approx(wanted, abs=1e-5)
+
+
+def test_trees_of_a_bootstrapped_forest_go_by_what_their_rows_weigh():
+    X = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40) % 7})
+    y = (X["a"] > 15).astype(int) + X["b"]
+    forest = RandomForestRegressor(1, max_depth=3, random_state=0).fit(X, y)
+    tree = from_sklearn(forest)[0]
+    found = shapley_contributions(tree, X.iloc[[0]])
+    assert found.base == pytest.approx(forest[0].tree_.value[0, 0, 0])
 
 
 @pytest.mark.parametrize("explain", [path_contributions, shapley_contributions])

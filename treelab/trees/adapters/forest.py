@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.ensemble import WeightedTrees, at_nodes
 from treelab.trees.feature import Feature
 from treelab.trees.io import refusing_damage
 from treelab.trees.logits import softmax
@@ -244,7 +244,8 @@ class Forest(Sequence):
         hold probabilities, or a value of the target. Boosted trees are added up, and an
         ensemble's prediction is a mean: a leaf then holds what it adds times the number
         of trees, on top of what the sum starts from. Predictions agree up to rounding,
-        as an ensemble adds up in float64.
+        as an ensemble adds up in float64. What the file counts at each node is the
+        ensemble's ``weight``, by which Shapley values go.
 
         Raises
         ------
@@ -276,6 +277,7 @@ class Forest(Sequence):
         missing_left = np.ones((n_trees, n_leaves - 1), dtype=bool)
         leaf_value = np.empty((n_trees, n_leaves, n_outputs))
         leaf_value[:] = 0.0 if probabilities else self.base
+        at_leaf = np.zeros((n_trees, n_leaves))  # rows, or what they weigh
         outputs = self.output or (0,) * n_trees
         for e, (tree, k) in enumerate(zip(self, outputs)):
             split, place = ~tree.is_leaf, complete_places(tree)
@@ -285,6 +287,7 @@ class Forest(Sequence):
             for leaf in np.flatnonzero(tree.is_leaf):
                 below = 2 ** (depth - tree.level[leaf])
                 first = (place[leaf] + 1) * below - n_leaves
+                at_leaf[e, first] = tree.mass[leaf]
                 here = leaf_value[e, first : first + below]
                 if probabilities:
                     here[:] = tree.value[leaf]
@@ -304,6 +307,7 @@ class Forest(Sequence):
             np.zeros((n_trees, n_leaves)),
             classes=self.classes,
             target=self.target,
+            weight=at_nodes(at_leaf) if at_leaf.any(axis=1).all() else None,
             notes=(f"The {n_trees:,} trees of this model {how}.", *self.notes),
             leaf_output="probabilities" if probabilities else "logits",
         )

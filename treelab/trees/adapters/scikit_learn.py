@@ -164,7 +164,12 @@ def from_sklearn(
         )
     trees = [_read_tree(member, features, classes, target) for member in members]
     note = f"One of {len(trees):,} trees; the forest predicts by their mean."
-    noted = tuple(replace(tree, notes=(note,)) for tree in trees)
+    # Bootstrap samples hold a row several times.
+    weights = [member.tree_.weighted_n_node_samples for member in members]
+    noted = tuple(
+        replace(tree, notes=(note,), weight=weight)
+        for tree, weight in zip(trees, weights)
+    )
     return Forest(noted, classes, target)
 
 

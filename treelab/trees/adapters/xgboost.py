@@ -42,6 +42,9 @@ class Nodes:
     missing_left: np.ndarray  # bool (n_nodes,)
     # float32 (n_nodes,): what a leaf adds; above the leaves, what the node would add.
     value: np.ndarray
+    # float (n_nodes,): the sum of the hessians of the rows that pass, their cover; 0
+    # where a dump does not tell.
+    cover: np.ndarray
     # Splits of category columns: the codes that go right.
     categories: dict[int, frozenset[int]] = field(default_factory=dict)
 
@@ -70,8 +73,10 @@ def saved_nodes(tree: dict) -> Nodes:
     right, column = _whole(tree, "right_children"), _whole(tree, "split_indices")
     missing_left = np.array(tree["default_left"]).astype(bool)
     value = np.where(left < 0, condition, weight)
-    nodes = Nodes(left, right, column, condition, missing_left, value, categories)
-    arrays = (right, column, condition, missing_left, weight)
+    cover = np.array(tree["sum_hessian"], dtype=np.float64)
+    own = (left, right, column, condition, missing_left, value, cover)
+    nodes = Nodes(*own, categories)
+    arrays = (right, column, condition, missing_left, weight, cover)
     if any(array.shape != (len(left),) for array in (left, *arrays)):
         raise ValueError("A tree of this xgboost model lacks nodes: it is damaged.")
     n_deleted = int(tree["tree_param"].get("num_deleted", 0))
@@ -122,9 +127,10 @@ def dumped_nodes(tree: dict, names: dict[str, int]) -> Nodes:
     left, right, column = np.full(n, -1), np.full(n, -1), np.zeros(n, dtype=int)
     condition = np.full(n, np.nan, dtype=np.float32)
     missing_left, value = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.float32)
-    categories = {}
+    categories, cover = {}, np.zeros(n)
     for number, node in found.items():
         i = place[number]
+        cover[i] = node.get("cover", 0.0)
         if "leaf" in node:
             value[i] = node["leaf"]
             continue
@@ -142,7 +148,8 @@ def dumped_nodes(tree: dict, names: dict[str, int]) -> Nodes:
         left[i], right[i] = place[yes], place[no]
         missing_left[i] = node["missing"] == yes
     value = with_means(value, left, right, np.zeros(n))
-    return Nodes(left, right, column, condition, missing_left, value, categories)
+    own = (left, right, column, condition, missing_left, value, cover)
+    return Nodes(*own, categories)
 
 
 def _arguments(nodes: Nodes, columns: Columns) -> dict:
@@ -154,9 +161,12 @@ def _arguments(nodes: Nodes, columns: Columns) -> dict:
         feature[node] = columns.index(int(nodes.column[node]), right)
     numbers = np.setdiff1d(splits, list(nodes.categories))
     threshold[numbers] = float32_thresholds(nodes.condition[numbers], strict=True)
-    return tree_arguments(
+    if not np.isfinite(nodes.cover).all():
+        raise ValueError("A cover of this xgboost model is not a finite number.")
+    arguments = tree_arguments(
         nodes.left, nodes.right, feature, threshold, nodes.missing_left, nodes.value
     )
+    return {**arguments, "weight": nodes.cover} if nodes.cover.any() else arguments
 
 
 # xgboost's boosted trees, read from JSON, with no need for xgboost itself.
