@@ -110,6 +110,20 @@ def test_a_class_of_one_row_is_trained_on_with_a_note():
     assert any("'rare' has one row only" in note for note in split.notes)
 
 
+@pytest.mark.parametrize("n_rare", [1, 2])
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_a_rare_class_is_said_to_train_only_where_its_rows_do(n_rare, place):
+    rare, rest = ["rare"] * n_rare, ["a", "b"] * 49
+    y = [*rare, *rest] if place == "first" else [*rest, *rare]
+    frame = table(len(y), y=y).assign(day=range(len(y)))
+    own = problem("multiclass", split_by="time", split_column="day")
+    split = own.split(frame)
+    says = any("trained on" in note for note in split.notes)
+    assert says == (place == "first") == ("rare" in set(split.y_train))
+    found = check_problem(frame, own)
+    assert any("trained on" in one.sentence for one in found) == says
+
+
 def test_three_rows_are_split():
     split = problem("regression").split(table(3, y=[1.0, 2.0, 3.0]))
     assert [len(split.rows(name)[0]) for name in ("train", "valid", "test")] == [1] * 3

@@ -6,7 +6,13 @@ import pytest
 
 from tests.learners.test_frames import learner, table
 from tests.learners.test_scikit_learn_habits import KEYS, target
-from treelab import CartClassifier, CartRegressor, GradTreeRegressor
+from treelab import (
+    CartClassifier,
+    CartRegressor,
+    GradTreeRegressor,
+    OptimalTreeClassifier,
+    OptimalTreeRegressor,
+)
 from treelab.data.encoding import fit_target_encoding, median
 from treelab.learners.common.folds import N_PARTS
 from treelab.learners.common.greedy import Greedy
@@ -103,10 +109,28 @@ def test_weights_that_are_none_are_refused(key, weight, words):
         learner(key).fit([[1.0], [2.0], [3.0]], ["a", "b", "a"], weight)
 
 
-def test_optimal_trees_refuse_weights_that_differ():
+def test_optimal_trees_refuse_weights_that_are_no_counts():
     frame, y = table()
-    with pytest.raises(ValueError, match="take no sample_weight"):
-        learner("optimal").fit(frame, y, np.arange(1, len(y) + 1))
+    weight = np.arange(1, len(y) + 1)
+    with pytest.raises(ValueError, match=r"whole numbers, .* got 1.5"):
+        learner("optimal").fit(frame, y, weight + 0.5)
+    with pytest.raises(ValueError, match="Divide the weights"):
+        learner("optimal").fit(frame, y, weight * 1_000_000)
+
+
+@pytest.mark.parametrize("kind", [OptimalTreeClassifier, OptimalTreeRegressor])
+def test_an_optimal_tree_by_counts_is_that_of_rows_so_often(kind):
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 9, (90, 3)).astype(float)
+    y = (X[:, 0] * X[:, 1] + rng.normal(0, 8, 90) > 12).astype(int)
+    counts = rng.integers(0, 4, 90)
+    settings = {"max_depth": 2, "n_thresholds": 4, "min_samples_leaf": 3}
+    by_count = kind(**settings).fit(X, y, counts).tree_
+    repeated = kind(**settings).fit(X.repeat(counts, 0), y.repeat(counts)).tree_
+    assert np.array_equal(by_count.feature, repeated.feature)
+    assert np.array_equal(by_count.threshold, repeated.threshold, equal_nan=True)
+    assert np.array_equal(by_count.weight, repeated.n_rows)
+    assert by_count.impurity == pytest.approx(repeated.impurity)
 
 
 @pytest.mark.parametrize("kind", [CartClassifier, CartRegressor])

@@ -326,8 +326,9 @@ class Problem:
         strata = np.zeros(len(target), dtype=np.int64)
         if self.task != "regression":
             strata = pd.factorize(target)[0]
-            notes += rare_class_notes(target)
         assigned = self.assign(as_frame(frame).loc[target.index], strata)
+        if self.task != "regression":
+            notes += rare_class_notes(target, assigned)
         n_known = len(target)
         known = np.isin(strata, strata[assigned == 0])  # of a class that is trained on
         X, target, assigned = X[known], target[known], assigned[known]

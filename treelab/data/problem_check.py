@@ -133,7 +133,7 @@ def _target_findings(
     elif problem.task == "regression":
         yield from _number_target(target)
     else:
-        yield from _class_target(known, problem.task)
+        yield from _class_target(rows, problem)
     if MIN_ROWS <= len(known) < SMALL_TABLE:
         yield _note(
             f"The table has {counted(len(known), 'row')} with a target: a score on so "
@@ -159,8 +159,9 @@ def _number_target(target: pd.Series) -> Iterator[Finding]:
         )
 
 
-def _class_target(known: pd.Series, task: str) -> Iterator[Finding]:
-    """Yield what is odd about a target for classification, missing values left out."""
+def _class_target(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
+    """Yield what is odd about a target for classification, of the rows that count."""
+    known = rows[problem.target]
     labels = class_labels(known)
     n_classes = labels.nunique()
     way_out = (
@@ -184,12 +185,18 @@ def _class_target(known: pd.Series, task: str) -> Iterator[Finding]:
             f"most {MOST_CLASSES} classes are supported. {way_out}"
         )
         return
-    if task == "binary" and n_classes > 2:
+    if problem.task == "binary" and n_classes > 2:
         yield _error(
             f"The target {known.name!r} has {n_classes} classes, but the task "
             "binary has two. Choose multiclass."
         )
-    for sentence in rare_class_notes(labels):
+    if len(rows) < MIN_ROWS or labels.value_counts().min() > 2:
+        return
+    try:
+        assigned = problem.assign(rows, pd.factorize(labels)[0])
+    except ValueError:  # said where the split is looked at
+        return
+    for sentence in rare_class_notes(labels, assigned):
         yield _note(sentence)
 
 

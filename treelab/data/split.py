@@ -153,19 +153,29 @@ def assign_splits(
     return split
 
 
-def rare_class_notes(labels: pd.Series) -> list[str]:
-    """Return sentences on classes with too few rows to be in all three splits."""
+def rare_class_notes(labels: pd.Series, assigned: np.ndarray) -> list[str]:
+    """Return sentences on classes with too few rows to be in all three splits.
+
+    ``assigned`` (n_rows,) are codes of ``SPLITS``; of a class that no row trains,
+    nothing is said, as its rows are left out.
+    """
     counts = labels.value_counts()
+    trained = labels[assigned == 0].value_counts().reindex(counts.index, fill_value=0)
     notes = []
-    if single := [str(name) for name in counts.index[counts == 1]]:
+    if single := [str(name) for name in counts.index[(counts == 1) & (trained == 1)]]:
         notes.append(
             f"{_classes_have(single)} one row only, which is trained on: how well it "
             "is predicted cannot be measured. Add rows, or leave it out."
         )
-    if pairs := [str(name) for name in counts.index[counts == 2]]:
+    if pairs := [str(name) for name in counts.index[(counts == 2) & (trained == 1)]]:
         notes.append(
             f"{_classes_have(pairs)} two rows only: one is trained on, and the other "
             "cannot be both validation and test."
+        )
+    if both := [str(name) for name in counts.index[(counts == 2) & (trained == 2)]]:
+        notes.append(
+            f"{_classes_have(both)} two rows only, which are trained on: how well it "
+            "is predicted cannot be measured."
         )
     return notes
 

@@ -24,6 +24,8 @@ from treelab.trees.pruning import SizePath, path_of_sizes, simplify
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
 
+MOST_COPIES = 1_000_000  # of all rows together, where weights count them
+
 
 class _Optimal(OptimalSettings, GrownTree):
     """What the classifier and the regressor share.
@@ -57,11 +59,6 @@ class _Optimal(OptimalSettings, GrownTree):
         trees are nearly free. None is scored: cross-validation would search each five
         times more.
         """
-        if data.weight is not None:
-            raise ValueError(
-                "Optimal trees take no sample_weight, as their search counts rows; "
-                "weights must be equal, or 0 where a row is left out. CART takes any."
-            )
         trees = [
             self._best_of(data, replace(settings, max_depth=depth))
             for depth in range(1, settings.max_depth + 1)
@@ -74,8 +71,9 @@ class _Optimal(OptimalSettings, GrownTree):
 
     def _best_of(self, data: TrainingData, settings: OptimalSettings) -> Tree:
         """Search the best tree of a depth; written in the user's columns and units."""
-        candidates = candidate_thresholds(data.X, settings.n_thresholds)
-        root, self.proven_ = self._search(candidates, data, settings)
+        X, y = _repeated(data)
+        candidates = candidate_thresholds(X, settings.n_thresholds)
+        root, self.proven_ = self._search(candidates, X, y, settings)
         feature, threshold = _complete(root, candidates, settings.max_depth)
         # A split that sends every row left stands below a leaf; it is dropped later.
         used = np.isfinite(threshold)
@@ -95,7 +93,7 @@ class _Optimal(OptimalSettings, GrownTree):
         )
         return simplify(self._with_rows(tree, data))
 
-    def _search(self, candidates: Candidates, data: TrainingData, settings):
+    def _search(self, candidates: Candidates, X, y, settings: OptimalSettings):
         """Run STreeD; return its root and whether no better tree exists."""
         most_leaves = 2**settings.max_depth
         if settings.max_leaf_nodes is not None:
@@ -108,10 +106,10 @@ class _Optimal(OptimalSettings, GrownTree):
             time_limit=settings.time_limit,
             random_seed=self._draw_seed(),
         )
-        right = candidates.right(data.X)
+        right = candidates.right(X)
         if right.shape[1] == 0:  # constant columns: the tree is one leaf
             right = np.zeros((len(right), 1), dtype=np.int32)
-        solver.fit(right, data.y)
+        solver.fit(right, y)
         if not solver.is_fitted():
             raise ValueError(
                 f"No tree was found in {settings.time_limit:g} seconds with "
@@ -146,7 +144,8 @@ class OptimalTreeClassifier(_Optimal, GrownClassifier):
 
     Candidate thresholds are quantiles of each column, so the proof is about trees over
     these. Missing numbers take the training median, categories their cross-fitted
-    target rate. The search holds the interpreter until ``time_limit``.
+    target rate. A ``sample_weight`` is a whole number, how often the row counts, in
+    ``min_samples_leaf`` as well. The search holds the interpreter until ``time_limit``.
 
     Source: van der Linden, de Weerdt and Demirovic, NeurIPS 2023 (STreeD).
     """
@@ -160,7 +159,8 @@ class OptimalTreeRegressor(_Optimal, GrownRegressor):
 
     Candidate thresholds are quantiles of each column, so the proof is about trees over
     these. Missing numbers take the training median, categories their cross-fitted
-    target mean. The search holds the interpreter until ``time_limit``.
+    target mean. A ``sample_weight`` is a whole number, how often the row counts, in
+    ``min_samples_leaf`` as well. The search holds the interpreter until ``time_limit``.
 
     Source: van den Bos, van der Linden and Demirovic, "Piecewise Constant and Linear
     Regression Trees: An Optimal Dynamic Programming Approach", ICML 2024 (STreeD).
@@ -178,6 +178,30 @@ def _solvers() -> dict[str, type]:
             "Optimal trees need the package pystreed: pip install 'pystreed>=1.4,<2'."
         ) from error
     return {"accuracy": STreeDClassifier, "regression": STreeDRegressor}
+
+
+def _repeated(data: TrainingData) -> tuple[np.ndarray, np.ndarray]:
+    """Return encoded features and targets, each row as often as it weighs.
+
+    ValueError if weights are no counts: the search knows none.
+    """
+    if data.weight is None:
+        return data.X, data.y
+    wrong = data.weight != np.rint(data.weight)
+    if wrong.any():
+        raise ValueError(
+            "Optimal trees take sample_weight in whole numbers, as their search counts "
+            f"rows, got {data.weight[wrong][0]:g}. Give counts; CART takes any weight."
+        )
+    n_copies = data.weight.sum()
+    if n_copies > max(MOST_COPIES, len(data.y)):
+        raise ValueError(
+            "Optimal trees count a row as often as its sample_weight says, together "
+            f"{n_copies:,.0f} rows, and at most {MOST_COPIES:,} are searched. Divide "
+            "the weights by a common factor; CART takes any weight."
+        )
+    times = data.weight.astype(np.int64)
+    return np.repeat(data.X, times, axis=0), np.repeat(data.y, times, axis=0)
 
 
 def _complete(root, candidates: Candidates, depth: int):
