@@ -72,7 +72,7 @@ def after(loaded: LoadedRun, edits: tuple[kinds.Edit, ...]) -> EditedTree:
     if edits:
         edited = apply_edit(after(loaded, edits[:-1]).edited, edits[-1], table.train)
     weights = class_weights(table.tree)
-    refitted = refit_all(edited.tree, table.train, weights)
+    refitted = refit_all(edited.tree, table.train, weights, table.constraints)
     task, (X, y, weight) = loaded.run.problem.task, loaded.split.rows("valid")
     predicted = with_order(refitted, table.constraints).predict(X)
     score = headline_score(task, y, predicted, weight)

@@ -13,6 +13,7 @@ from treelab.editing.edits import Forbid, Lock, SetThreshold
 from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
 from treelab.editing.regrow import refit, regrow
+from treelab.trees.constraints import Constraints, cost_matrix
 
 
 @pytest.mark.parametrize("target", ["label", "value"])
@@ -56,6 +57,19 @@ def test_a_locked_leaf_stays_a_leaf():
     assert grown.tree.is_leaf[node_of(grown.tree, "L")]
     assert grown.tree.n_leaves > 2
     assert (np.array(refit(grown, rows).n_rows) > 0).all()
+
+
+def test_errors_cost_in_an_edited_tree_what_they_did():
+    frame = table()
+    asked = Constraints(class_costs={"yes": {"no": 12.0}})
+    tree = fitted(frame, constraints=asked, max_leaf_nodes=12)
+    rows = EditRows(tree, frame[COLUMNS], frame["label"])
+    split = SetThreshold("", float(tree.threshold[0]) + 0.7)
+    edited = refit(apply_edits(tree, [split], rows, asked), rows)
+    cheapest = (edited.value @ cost_matrix(asked, tree.classes)).argmin(axis=1)
+    assert (edited.predicted_class == cheapest).all()
+    own_rows = edited.class_counts * edited.class_weights
+    assert (cheapest != own_rows.argmax(axis=1)).any()  # few of them say too much
 
 
 def test_classes_that_weights_chose_are_chosen_anew():

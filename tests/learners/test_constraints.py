@@ -11,7 +11,7 @@ from treelab.learners.get.estimators import GetClassifier, GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeClassifier, GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.registry import complete_settings
-from treelab.trees.constraints import Constraints, cost_matrix, violations, votes
+from treelab.trees.constraints import Constraints, cost_matrix, violations
 
 ASKED = {
     "monotone": {"monotone": "age: up, debt: down"},
@@ -203,6 +203,20 @@ def test_what_costs_least_by_its_probabilities_is_what_grande_predicts():
     assert (wanted != grande.classes_[grande.predict_proba(X).argmax(axis=1)]).any()
 
 
+@pytest.mark.parametrize("learner", [CartClassifier, GradTreeClassifier])
+def test_what_costs_least_by_its_probabilities_is_what_a_tree_predicts(learner):
+    (X, y), (X_new, _) = table(300), table(500, seed=9)
+    labels = np.array(["a", "b", "c"])[y.argsort().argsort() // 100]
+    asked = Constraints(class_costs="a as c: 10, c as a: 10, b as a: 3")
+    model = learner(constraints=asked, random_state=0).fit(X, labels)
+    expected = model.predict_proba(X_new) @ cost_matrix(asked, model.labels())
+    wanted = model.classes_[expected.argmin(axis=1)]
+    assert (model.predict(X_new) == wanted).all()
+    for tree in model.path_.trees:  # at the splits, too, which a pruning makes leaves
+        costs = tree.value @ cost_matrix(asked, tree.classes)
+        assert (tree.predicted_class == costs.argmin(axis=1)).all()
+
+
 @pytest.mark.parametrize(
     ("names", "costs"),
     [("ab", "a as b: 10"), ("abc", "a as b: 10, a as c: 2, b as c: 5")],
@@ -220,10 +234,8 @@ def test_get_by_costs_costs_less_and_its_leaves_predict_what_costs_least(names, 
         predicted = np.searchsorted(classes, get.predict(X_new))
         paid.append(matrix[new, predicted].mean())
     assert paid[1] < 0.8 * paid[0]
-    tree, (values, own) = get.tree_, votes(asked, classes)
-    large = tree.is_leaf & (tree.n_rows > 30)  # one row of the node above counts little
-    wanted = (tree.class_counts * own @ values).argmax(axis=1)
-    assert (tree.predicted_class == wanted)[large].all()
+    tree = get.tree_
+    assert (tree.predicted_class == (tree.value @ matrix).argmin(axis=1)).all()
     assert abs(tree.value[0] - np.bincount(codes) / len(codes)).max() < 1e-9
 
 

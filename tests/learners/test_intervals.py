@@ -16,6 +16,7 @@ from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeRegressor
 from treelab.learners.grande.estimators import GrandeRegressor
 from treelab.learners.grande.fit import AS_TRAINED
+from treelab.trees.constraints import Constraints
 from treelab.trees.io import load
 from treelab.trees.text import interval_text
 
@@ -224,6 +225,6 @@ def test_an_edited_tree_does_not_keep_the_interval_of_other_rows():
     X, y = noisy(300)
     tree = CartRegressor(random_state=0).fit(X, y).tree_
     touched = np.ones(tree.n_nodes, dtype=bool)
-    edited = refit_nodes(tree, EditRows(tree, X, y), touched, np.ones(1))
+    edited = refit_nodes(tree, EditRows(tree, X, y), touched, np.ones(1), Constraints())
     assert edited.interval is None
     assert edited.interval_level is None

@@ -10,7 +10,7 @@ from treelab.editing.candidates import Candidate
 from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
-from treelab.trees.constraints import with_order
+from treelab.trees.constraints import Constraints, cost_matrix, with_order
 from treelab.trees.shrinkage import with_shrunk_values
 from treelab.trees.tree import Tree, goes_left, leaf_of, sum_up, with_leaves
 
@@ -31,20 +31,34 @@ def refit(edited: Edited, rows: EditRows) -> Tree:
     tops = edited.changed
     touched = [any(p == top or below(p, top) for top in tops) for p in named]
     fitted = refit_nodes(
-        edited.tree, rows, np.array(touched), class_weights(edited.start)
+        edited.tree,
+        rows,
+        np.array(touched),
+        class_weights(edited.start),
+        edited.constraints,
     )
     return with_order(fitted, edited.constraints)
 
 
-def refit_all(tree: Tree, rows: EditRows, weights: np.ndarray) -> Tree:
+def refit_all(
+    tree: Tree, rows: EditRows, weights: np.ndarray, constraints: Constraints
+) -> Tree:
     """Return the tree with all its leaves fitted to rows, by ``class_weights``."""
-    return refit_nodes(tree, rows, np.ones(tree.n_nodes, dtype=bool), weights)
+    touched = np.ones(tree.n_nodes, dtype=bool)
+    return refit_nodes(tree, rows, touched, weights, constraints)
 
 
 def refit_nodes(
-    tree: Tree, rows: EditRows, touched: np.ndarray, weights: np.ndarray
+    tree: Tree,
+    rows: EditRows,
+    touched: np.ndarray,
+    weights: np.ndarray,
+    constraints: Constraints,
 ) -> Tree:
-    """Return the tree with rows, and new values at the nodes that are ``touched``."""
+    """Return the tree with rows, and new values at the nodes that are ``touched``.
+
+    Leaves go by ``class_weights``, or by what the constraints say that errors cost.
+    """
     matrix = rows.matrix(tree)
     leaf = leaf_of(tree, matrix)
     bare = replace(
@@ -58,7 +72,8 @@ def refit_nodes(
     counted = with_leaves(bare, matrix, leaf, rows.y)
     weight = np.ones(len(rows)) if tree.classes is None else weights[rows.y]
     if tree.shrinkage is not None or tree.decision is not None:
-        return _shrunk(tree, counted, touched, weights)
+        costs = cost_matrix(constraints, tree.classes)
+        return _shrunk(tree, counted, touched, weights, costs)
     columns = [weight, *(weight * rows.values().T)]
     at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
     total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
@@ -78,7 +93,11 @@ def refit_nodes(
 
 
 def _shrunk(
-    tree: Tree, counted: Tree, touched: np.ndarray, weights: np.ndarray
+    tree: Tree,
+    counted: Tree,
+    touched: np.ndarray,
+    weights: np.ndarray,
+    costs: np.ndarray | None,
 ) -> Tree:
     """Return ``refit_nodes`` of a tree that holds classes apart from probabilities."""
     plain = replace(counted, decision=None, shrinkage=None)
@@ -90,7 +109,8 @@ def _shrunk(
             weighted[node] = weighted[tree.parent[node]]  # nobody comes here
             total[node] = total[tree.parent[node]]
     strength = tree.shrinkage or 0.0
-    fitted = with_shrunk_values(replace(plain, value=weighted / total), strength)
+    plain = replace(plain, value=weighted / total)
+    fitted = with_shrunk_values(plain, strength, costs)
     value = np.where(touched[:, None], fitted.value, tree.value)
     chosen = np.where(touched, fitted.predicted_class, tree.predicted_class)
     return replace(

@@ -159,10 +159,9 @@ def trained_costs(asked: Constraints, classes: Sequence, labels: Sequence):
     model was trained with what was ``asked``; the labels are those of its classes that
     are meant.
     """
-    if not asked.class_costs:
-        return None
+    costs = cost_matrix(asked, tuple(classes))
     places = [list(classes).index(label) for label in labels]
-    return cost_matrix(asked, tuple(classes))[np.ix_(places, places)]
+    return None if costs is None else costs[np.ix_(places, places)]
 
 
 @dataclass(frozen=True)

@@ -246,7 +246,7 @@ class TrainingRows:
         """Return a fitted tree with probabilities that are shrunk as the run's are."""
         if self._shrinkage is None or tree.classes is None:
             return tree
-        return with_shrunk_values(tree, self._shrinkage)
+        return with_shrunk_values(tree, self._shrinkage, self.scorer.costs)
 
 
 # What a leaf's rows add to a tree's training score, classes or values.

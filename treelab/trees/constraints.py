@@ -748,18 +748,24 @@ def votes(
     Returned are fractions of a row's vote (C, C), a row of it a class, the identity
     without costs; and the weight (C,) of a row of each class.
     """
-    if classes is None:
-        return np.ones((1, 1)), np.ones(1)
-    saved = cost_matrix(constraints, classes)
-    saved = saved.max(axis=1, keepdims=True) - saved
+    costs = cost_matrix(constraints, classes)
+    if costs is None:
+        n_values = len(classes or ()) or 1
+        return np.eye(n_values), np.ones(n_values)
+    saved = costs.max(axis=1, keepdims=True) - costs
     weights = saved.sum(axis=1)
-    even = np.eye(len(classes))
+    even = np.eye(len(costs))
     values = np.divide(saved, weights[:, None], out=even, where=weights[:, None] > 0)
     return values, weights
 
 
-def cost_matrix(constraints: Constraints, classes: tuple) -> np.ndarray:
-    """Return what each prediction (column) costs a row of each class (row), (C, C)."""
+def cost_matrix(constraints: Constraints, classes: tuple | None) -> np.ndarray | None:
+    """Return what each prediction (column) costs a row of each class (row), (C, C).
+
+    None where no costs are asked, or nothing but numbers is predicted.
+    """
+    if classes is None or not constraints.class_costs:
+        return None
     costs = 1 - np.eye(len(classes))
     labels = [str(label) for label in classes]
     for truth, row in constraints.class_costs.items():

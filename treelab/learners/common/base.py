@@ -615,8 +615,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):
 
         What its errors cost, where these have costs, else as ``class_weight`` asks.
         """
-        if self.constraints_.class_costs:
-            costs = cost_matrix(self.constraints_, self.labels())
+        costs = cost_matrix(self.constraints_, self.labels())
+        if costs is not None:
             return growing_weights(costs, data.y, data.weight)
         return self._class_weights(data.y, data.weight)
 

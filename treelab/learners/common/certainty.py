@@ -17,7 +17,7 @@ from treelab.data.encoding import TableEncoder, power_of_two, to_float32
 from treelab.data.split import some_rows
 from treelab.learners.common.folds import FEWEST_ROWS, Rows, repeated_folds
 from treelab.learners.common.greedy import encoded_tree
-from treelab.trees.constraints import Constraints, with_order
+from treelab.trees.constraints import Constraints, cost_matrix, with_order
 from treelab.trees.losses import Loss
 from treelab.trees.pruning import SizePath
 from treelab.trees.pruning_path import PruningPath
@@ -44,8 +44,10 @@ def with_measured_shrinkage(
     """Return a path whose trees predict shrunk probabilities, and the same classes.
 
     They were fitted to these rows, and their leaves predict; ``seed`` is that of the
-    folds. Probabilities keep the order of the constraints.
+    folds. Probabilities keep the order of the constraints, and where these say what
+    errors cost they choose the classes.
     """
+    costs = cost_matrix(constraints, path.tree.classes)
     smallest = path.tree.n_rows[path.tree.is_leaf].min()
     optimism = measured_optimism(
         rows,
@@ -60,7 +62,8 @@ def with_measured_shrinkage(
         strength = UNMEASURED * unit
         if np.isfinite(more).all():
             strength = unit * STRENGTHS[np.argmin(_own_losses(tree, unit) + more)]
-        trees.append(with_order(with_shrunk_values(tree, strength), constraints))
+        tree = with_shrunk_values(tree, strength, costs)
+        trees.append(with_order(tree, constraints))
     return replace(path, trees=tuple(trees))
 
 

@@ -438,9 +438,8 @@ def path_sums(path: CostComplexityPath, rows: tuple, search: Search) -> list:
         search.predicted_class(tree.class_counts, w)
         for w in range(len(search.predicting))
     ]
-    constraints = search.greedy.constraints
-    if constraints.class_costs:
-        costs = cost_matrix(constraints, tree.classes)
+    costs = cost_matrix(search.greedy.constraints, tree.classes)
+    if costs is not None:
         found = [cost_sums(path, counts, own, costs) for own in predicted]
     else:
         found = [class_sums(path, counts, own) for own in predicted]

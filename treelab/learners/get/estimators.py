@@ -251,9 +251,9 @@ class GetClassifier(GetEstimator, TableClassifier):
 
     def _cost_of(self):
         """Each row's cost where it is predicted as the class of most votes."""
-        if not self.constraints_.class_costs:
-            return None
         costs = cost_matrix(self.constraints_, self.labels())
+        if costs is None:
+            return None
         return lambda predicted, y: costs[y, self._voted(predicted).argmax(-1)]
 
     def _voted(self, value: np.ndarray) -> np.ndarray:

@@ -196,7 +196,7 @@ def _gradients(
         middle = with_midpoint_thresholds(one.with_rows(*rows[0])).threshold
         moved = np.where(locked, one.threshold, middle)
         bare = replace(one, threshold=moved, between=None, missing_rows=None)
-        fitted = refit_all(bare, bench.fitted, weights)
+        fitted = refit_all(bare, bench.fitted, weights, constraints)
         least = constraints.min_samples_leaf
         fitted = without_small_leaves(fitted, least, locked & ~tree.is_leaf)
         return with_order(prune_empty(fitted), constraints)
