@@ -1,6 +1,6 @@
 """A visitor's own table: read it, store it, report what was done to it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -84,44 +84,71 @@ def upload_box() -> None:
 def _choice_box(kind: str) -> None:
     """Let the visitor choose what is read of a file: a sheet, a header, a query."""
     choices = st.session_state.get("upload-choices")
-    is_database = kind in DATABASES
-    if choices:
-        what = "Table" if is_database else "Sheet"
-        st.selectbox(
-            f"{what} ({len(choices):,} in the file)", choices, key="upload-sheet"
-        )
-    if is_database:
-        st.text_area(
-            "Or a query",
-            key="upload-query",
-            height=70,
-            placeholder="SELECT ... FROM ...",
-            help="One SELECT; the database is only read, for 20 seconds at most.",
-        )
-    elif kind in ("text", "workbook", "zip"):
-        _text_box(has_form=not choices and kind != "workbook")
+    form: TextForm | None = st.session_state.get("upload-form")
+    part_box("upload", kind, choices, None if form is None else form.has_header)
+    if kind in ("text", "zip") and not choices:
+        _text_box(form)
     _cells_box()
     st.button(
-        "Read" if choices or is_database else "Read again",
+        "Read" if choices or kind in DATABASES else "Read again",
         key="read-chosen",
         type="primary" if choices else "secondary",
         on_click=explained(_store_chosen),
     )
 
 
-def _text_box(has_form: bool) -> None:
-    """Show how a text, or a workbook, was read; let the visitor say otherwise."""
-    form: TextForm | None = st.session_state.get("upload-form")
-    words = {True: "detected: a row", False: "detected: none"}
-    st.number_input(
-        "Header row (0 for none)",
-        min_value=0,
-        value=None,
-        placeholder="automatic" if form is None else words[form.has_header],
-        key="upload-header",
-    )
-    if not has_form:
-        return
+def part_box(
+    key: str, kind: str, choices: Sequence[str] | None, has_header: bool | None = None
+) -> None:
+    """Let the visitor choose the part of a file that is its table.
+
+    The ``kind`` is that of the file's content. ``choices`` are its sheets or tables,
+    where one has to be chosen; ``has_header`` is whether a row was taken for the names
+    of columns, None where it is not known. See ``chosen_part``.
+    """
+    is_database = kind in DATABASES
+    if choices:
+        what = "Table" if is_database else "Sheet"
+        st.selectbox(
+            f"{what} ({len(choices):,} in the file)", choices, key=f"{key}-sheet"
+        )
+    if is_database:
+        st.text_area(
+            "Or a query",
+            key=f"{key}-query",
+            height=70,
+            placeholder="SELECT ... FROM ...",
+            help="One SELECT; the database is only read, for 20 seconds at most.",
+        )
+    elif kind in ("text", "workbook", "zip"):
+        words = {None: "automatic", True: "detected: a row", False: "detected: none"}
+        st.number_input(
+            "Header row (0 for none)",
+            min_value=0,
+            value=None,
+            placeholder=words[has_header],
+            key=f"{key}-header",
+        )
+
+
+def chosen_part(key: str, choices: Sequence[str] | None) -> dict:
+    """Return what was chosen in a ``part_box``, as ``read_table`` takes it."""
+    state = st.session_state
+    return {
+        "sheet": state.get(f"{key}-sheet") if choices else None,
+        "query": (state.get(f"{key}-query") or "").strip() or None,
+        "header": state.get(f"{key}-header"),
+    }
+
+
+def part_title(name: str, part: Mapping) -> str:
+    """Name a file and the sheet or table that is read of it."""
+    is_sheet = part["sheet"] and not part["query"]
+    return f"{name}, {part['sheet']}" if is_sheet else name
+
+
+def _text_box(form: TextForm | None) -> None:
+    """Show how a text was read; let the visitor say otherwise."""
     for column, (key, (label, options)) in zip(st.columns(3), TEXT_OPTIONS.items()):
         found = "" if form is None else getattr(form, key)
         column.selectbox(
@@ -198,7 +225,7 @@ def _store_upload() -> None:
     for key in (_REPORT, *(f"upload-{name}" for name in own)):
         st.session_state.pop(key, None)
     if file is not None:  # else it was removed again
-        _store_file(file)
+        _store_file(file, chosen_part("upload", None))
 
 
 def _store_chosen() -> None:
@@ -206,9 +233,8 @@ def _store_chosen() -> None:
     state = st.session_state
     _store_file(
         state["upload"],
-        sheet=state["upload-sheet"] if state.get("upload-choices") else None,
-        query=(state.get("upload-query") or "").strip() or None,
-        **{name: state.get(f"upload-{name}") for name in ("header", *TEXT_OPTIONS)},
+        chosen_part("upload", state.get("upload-choices")),
+        **{name: state.get(f"upload-{name}") for name in TEXT_OPTIONS},
         **said_of_cells(
             state.get("upload-columns", []),
             state.get(_cells_key(), {}).get("edited_rows", {}),
@@ -216,10 +242,9 @@ def _store_chosen() -> None:
     )
 
 
-def _store_file(file, sheet=None, query=None, **how) -> None:
-    """Read a file as ``how`` says, and store it; remember how it was read."""
-    title = f"{file.name}, {sheet}" if sheet and not query else file.name
-    how |= {"sheet": sheet, "query": query}
+def _store_file(file, part: Mapping, **how) -> None:
+    """Read a part of a file as ``how`` says, and store it; remember how it was read."""
+    title, how = part_title(file.name, part), {**part, **how}
     found = _store(lambda: (read_table(file.getvalue(), file.name, **how), title))
     if found is not None:
         st.session_state["upload-form"] = found.text
@@ -255,8 +280,13 @@ def _store(read: Callable[[], tuple[ReadResult, str]]) -> ReadResult | None:
         found, st.session_state["upload-choices"] = None, several.choices
     except ValueError as why:  # which names the file, but once it was read
         found, error = None, f"{title}: {why}" if title else str(why)
-    st.session_state[_REPORT] = current_problem().table_id, error, notes
+    report(notes, error)
     return found
+
+
+def report(notes: Sequence[str], error: str | None = None) -> None:
+    """Keep what is to be said of the table that is shown: how it was read."""
+    st.session_state[_REPORT] = current_problem().table_id, error, notes
 
 
 def said_of_cells(columns: list[str], edited: Mapping[int, Mapping]) -> dict:

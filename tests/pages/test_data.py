@@ -1,5 +1,7 @@
 """Data opens with a table at hand, takes others, and never loses the one it has."""
 
+import sqlite3
+from contextlib import closing
 from threading import Event
 from unittest.mock import Mock
 
@@ -258,6 +260,64 @@ def test_a_file_of_test_rows_leaves_all_else_as_it_was_chosen(visit, store):
     assert now.split(store.table(now.table_id)).n_rows("test") == 20
     same = ("columns", "kinds", "units", "target", "task")
     assert all(getattr(now, own) == getattr(run.problem, own) for own in same)
+
+
+def as_sheet(frame):
+    """A sheet with a table's rows; a missing number is an empty cell."""
+    rows = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+    return sheet_xml([list(frame.columns), *rows])
+
+
+def test_of_a_test_file_with_several_sheets_one_is_chosen(visit, store):
+    frame = table()
+    key = store.add_table(frame, "old")
+    app = visit("data", table=key)
+    own = f"test-file-{key}"
+    book = xlsx(Notes=sheet_xml([["a"], [1]]), Rows=as_sheet(frame.head(20)))
+    app.file_uploader(key=own).upload("new.xlsx", book).run()
+    assert not app.error
+    assert not app.exception
+    app.selectbox(key=f"{own}-sheet").select("Rows")
+    app.button(key=f"{own}-read").click().run()
+    assert not app.error
+    now = app.session_state["problem"]
+    assert now.table_name == "old, tested on new.xlsx, Rows"
+    assert now.split(store.table(now.table_id)).n_rows("test") == 20
+    notes = [own.value for own in app.markdown]
+    assert any(r"new.xlsx, Rows\: The sheet" in own for own in notes)
+
+
+def test_a_test_file_whose_header_is_not_found_is_read_again(visit, store):
+    frame = table()
+    key = store.add_table(frame, "old")
+    app = visit("data", table=key)
+    own = f"test-file-{key}"
+    names = ",".join(name.upper() for name in frame.columns)
+    text = f"{names}\n{frame.head(20).to_csv(index=False)}"
+    app.file_uploader(key=own).upload("new.csv", text.encode()).run()
+    assert "lacks the column" in app.error[0].value
+    app.number_input(key=f"{own}-header").set_value(2)
+    app.button(key=f"{own}-read").click().run()
+    assert not app.error
+    now = app.session_state["problem"]
+    assert now.split(store.table(now.table_id)).n_rows("test") == 20
+
+
+def test_a_query_chooses_the_test_rows_of_a_database(visit, store, tmp_path):
+    frame = table()
+    key = store.add_table(frame, "old")
+    app = visit("data", table=key)
+    own = f"test-file-{key}"
+    with closing(sqlite3.connect(tmp_path / "new.db")) as database:
+        frame.to_sql("a", database, index=False)
+        frame.to_sql("b", database, index=False)
+    content = (tmp_path / "new.db").read_bytes()
+    app.file_uploader(key=own).upload("new.db", content).run()
+    app.text_area(key=f"{own}-query").set_value("SELECT * FROM b LIMIT 30")
+    app.button(key=f"{own}-read").click().run()
+    assert not app.error
+    now = app.session_state["problem"]
+    assert now.split(store.table(now.table_id)).n_rows("test") == 30
 
 
 def test_parts_of_dates_are_ticked(visit, store):

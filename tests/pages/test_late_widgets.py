@@ -36,7 +36,7 @@ def test_the_order_of_one_runs_rows_moves_no_other_runs_row(store, state):
 
 def test_a_file_is_read_once(state, monkeypatch):
     read = []
-    monkeypatch.setattr(upload, "_store_file", lambda file: read.append(file.name))
+    monkeypatch.setattr(upload, "_store_file", lambda file, _: read.append(file.name))
     for name, file_id in (("a.csv", "1"), ("a.csv", "1"), ("a.csv", "2"), ("b", "3")):
         state["upload"] = SimpleNamespace(
             file_id=file_id, name=name, getvalue=lambda: b""
