@@ -126,3 +126,12 @@ def test_one_column_will_do_where_that_is_set(text, values):
 def test_spaces_still_separate_columns_where_one_would_do():
     found = read_table(b"a b\n1 2\n3 4\n", "t.txt", one_column=True).frame
     assert found.columns.tolist() == ["a", "b"]
+
+
+def test_titles_that_a_spreadsheet_wrote_above_a_table_are_left_out_and_named():
+    text = "Prices of 2024,,\n,,\nage,word,y\n31,a,p\n28,b,q\nold,a,p\n"
+    assert list(frame_of(text).columns) == ["age", "word", "y"]
+    said = notes_of(text)
+    assert "begins in line 3; what stands above it" in said
+    assert "'old' on line 6" in said
+    assert "age" in frame_of("age,,\n31,a,p\n", header=1)

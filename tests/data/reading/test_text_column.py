@@ -158,3 +158,41 @@ def test_the_decimal_sign_that_is_given_holds_for_numbers_with_a_unit():
     text = 'price,n\n"$1,234",1\n"$5,678",2\n'
     assert frame_of(text)["price"].tolist() == [1234, 5678]
     assert frame_of(text, decimal=",")["price"].tolist() == [1.234, 5.678]
+
+
+def test_true_and_false_in_several_spellings_are_two_values():
+    text = "a,n\n" + "TRUE,1\nFalse,2\ntrue,3\nFALSE,4\n,5\n"
+    frame, said = frame_of(text), notes_of(text)
+    assert frame["a"].tolist()[:4] == ["True", "False", "True", "False"]
+    assert frame["a"].isna().tolist() == [False] * 4 + [True]
+    assert "'FALSE', 'False', 'TRUE' and 'true': they are read as True and" in said
+    for text in ("a,n\nTRUE,1\nFALSE,2\n", "a,n\nTRUE,1\ntrue,2\nmaybe,3\n"):
+        assert frame_of(text)["a"].tolist()[0] == "TRUE"
+        assert "are read as True" not in notes_of(text)
+
+
+@pytest.mark.parametrize(("one", "other"), [("yes", "Yes"), ("a  b", "a b")])
+def test_categories_that_differ_in_case_or_spaces_alone_are_named(one, other):
+    text = "a,n\n" + f"{one},1\n{other},2\nno,3\n" * 3
+    assert set(frame_of(text)["a"]) == {one, other, "no"}
+    assert f"'a' holds {one!r} and {other!r}, which differ in case" in notes_of(text)
+    assert "differ in case" not in notes_of("a,n\n" + f"{one},1\nno,2\n" * 3)
+
+
+@pytest.mark.parametrize("word", ["Total", "TOTAL:", "Summe"])
+def test_a_last_row_of_sums_is_left_out_and_said(word):
+    rows = "shop,n,y\na,1.5,p\nb,2.5,q\nc,6.0,p\n"
+    assert len(frame_of(rows + f"{word},10.0,\n")) == 3
+    said = notes_of(rows + f"{word},10.0,\n")
+    assert f"it holds {word!r} in column 'shop', and 10.0 in column 'n' is" in said
+    assert len(frame_of(rows + f"{word},11.0,\n")) == 4  # no sum: it may be a shop
+    said = notes_of(rows + f"{word},11.0,\n")
+    assert f"The last row holds {word!r} in column 'shop'. If it sums up" in said
+    again = f"{rows}{word},1.0,p\n{word},11.0,\n"
+    assert len(frame_of(again)) == 5
+    assert "The last row" not in notes_of(again)
+
+
+def test_the_column_above_the_word_total_holds_numbers():
+    text = "n,z,y\n1,5,p\n2,6,q\n3,7,p\nTotal,18,\n"
+    assert frame_of(text)["n"].tolist() == [1, 2, 3]

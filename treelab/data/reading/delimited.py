@@ -27,6 +27,7 @@ from treelab.trees.words import counted
 
 SAMPLE_LINES = 200
 SAMPLE_BYTES = 2**18
+MOST_TITLES = 50  # records above a table
 NUMBER = re.compile(r"[+-]?[.,\d]*\d[.,\d]*([eE][+-]?\d+)?$")  # in any country
 MOST_RECORD = 2**24  # letters of one record
 
@@ -252,6 +253,23 @@ def looks_like_header(sample: list[list[str]]) -> bool:
     return bool(heads) or sum(again) <= len(first) / 2
 
 
+def _lines_above(text: bytes, delimiter: str, known: Collection[str]) -> int:
+    """Count the lines above a table that hold a title in the first of its columns.
+
+    So a spreadsheet writes them: with as many fields as the table, the others empty.
+    """
+    n_lines, has_title = 0, False
+    for line, record in islice(records(text[:SAMPLE_BYTES], delimiter), MOST_TITLES):
+        cells = [cell.removeprefix(TYPED).strip() for cell in record]
+        if len(cells) < 3 or n_known(cells, known):
+            break
+        if any(cells[1:]):
+            is_table = 2 * sum(map(bool, cells)) >= len(cells) and len(set(cells)) > 1
+            return n_lines if has_title and is_table else 0
+        n_lines, has_title = line, has_title or bool(cells[0])
+    return 0
+
+
 def _is_word(cell: str) -> bool:
     """Whether a cell may name a column of numbers, and marks no missing one."""
     return cell[:1].isalpha() and cell.lower() not in _MARKS
@@ -413,6 +431,12 @@ def read_cells(
     elif delimiter != ",":
         character = DELIMITER_NAMES.get(delimiter, delimiter)
         notes.append(f"The columns are separated by {character}s.")
+    if header is None and (n_above := _lines_above(text, delimiter, known)):
+        text = _without_lines(text, n_above, name)
+        notes.append(
+            f"The table begins in line {n_above + 1:,}; what stands above it, titles "
+            "in the first column, is left out."
+        )
     text = mend_header(text, delimiter, name, known)
     if known and len(sample_records(text, delimiter)[0]) == 1:
         text = _with_blank_cells(text)
@@ -509,7 +533,8 @@ def _parse(text: bytes, name: str, delimiter: str, one_column: bool) -> list[pa.
         raise TableError(f"{name} cannot be read as a table: {error}") from error
     columns = []
     for column in pieces:
-        columns.append(pa.concat_arrays(column))
+        # Within quotation marks as without: how a program ends lines is no word's part.
+        columns.append(pc.replace_substring(pa.concat_arrays(column), "\r\n", "\n"))
         column.clear()
     return columns
 

@@ -22,6 +22,7 @@ from treelab.data.reading.file_format import (
     unzip,
 )
 from treelab.data.reading.formats.guarded import run_guarded
+from treelab.data.reading.formats.sheet_process import LINE_BREAK
 from treelab.data.reading.table_error import TableError
 from treelab.data.reading.text_column import (
     ColumnReading,
@@ -30,6 +31,7 @@ from treelab.data.reading.text_column import (
     may_part_thousands,
     other_sign,
     read_column,
+    without_totals,
 )
 from treelab.data.reading.text_encoding import to_utf8
 from treelab.trees.cells import TYPED, CellForm, note_forms
@@ -147,6 +149,8 @@ def read_table(
         raise TableError(f"{name} is empty. Choose a file with a table in it.")
     how, forms = ReadOptions(**options), as_in or {}
     cells = _cells_of(content, name, how, forms)
+    if as_in is None and not cells.is_typed:
+        cells = without_totals(cells)
     readings, notes = _read_columns(cells, how, forms)
     result = _assemble(readings, notes, name, how.one_column, as_in is not None)
     for column in filter(None, (*how.missing, *how.keep_na, *how.as_text)):
@@ -184,7 +188,8 @@ def _cells_of(
         cells.notes[:0] = about["notes"]
         if about["n_sheets"] > 1:
             cells.notes.insert(0, f"The sheet {about['sheet']!r} was read.")
-        return replace(cells, place="row")
+        whole = [pc.replace_substring(own, LINE_BREAK, "\n") for own in cells.columns]
+        return replace(cells, columns=whole, place="row")
     if kind == "sqlite":
         from treelab.data.reading.formats.sqlite import read_sqlite
 

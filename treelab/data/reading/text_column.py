@@ -30,7 +30,7 @@ from treelab.trees.cells import (
     without_mark,
 )
 from treelab.trees.dates import STYLES, find_style
-from treelab.trees.words import counted
+from treelab.trees.words import counted, listed
 
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 HEAD = 100  # cells by which it is guessed what a column holds
@@ -46,6 +46,13 @@ UNIT = re.compile(
     rf"^[A-Z]{{3}}(?=\s[+-]?\d)|[A-Z]{{0,3}}[{CURRENCIES}]|%"
     r"|(?<=\d)(?![eE][+-]?\d+$)\s?(°|[^\W\d_])\S*$"
 )
+# Words beside the sums of all rows, small letters.
+TOTALS = {
+    *("total", "totals", "grand total", "sum", "sums", "summe", "gesamt"),
+    *("gesamtsumme", "insgesamt", "somme", "total général", "suma", "totale"),
+    *("somma", "totaal", "razem", "итого", "合計", "合计", "总计"),
+}
+FEWEST_SUMMED = 3  # rows above their sum
 PLAIN = CellForm()
 # How numbers may be written that Python does not write so.
 STYLED = (
@@ -118,6 +125,8 @@ def read_column(
     else:
         form = find_form(words, name, cells.delimiter, said, notes)
     if form.kind == "category":
+        if as_in is None and not said.as_text:
+            words = _with_one_spelling(words, form, name, notes)
         absent = _is_in(words, form.missing)
         known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), words)
         if as_in is not None and pc.any(pc.starts_with(words, TYPED)).as_py():
@@ -129,7 +138,8 @@ def read_column(
             found = pd.Series(pd.array(texts, dtype="str"))
         if as_in is None and not said.as_text and not notes:
             bad = _bad_cells(words, codes, form, name, cells, is_later)
-            notes += filter(None, [bad])
+            alike = "" if is_later else _alike_note(known, name, len(codes))
+            notes += filter(None, [bad, alike])
     else:
         values, absent, unread = read_words(words, form)
         if unread.any():
@@ -175,6 +185,53 @@ def _with_hours(words: pa.Array, said: Said, as_in: CellForm | None) -> pa.Array
     hours = pd.to_timedelta(times) / np.timedelta64(1, "h")
     numbers = pa.array([f"{TYPED}{hour!r}" for hour in hours.tolist()])
     return pc.replace_with_mask(words, pa.array(is_time), numbers)
+
+
+_SPELT = {"true": "True", "false": "False"}
+
+
+def _with_one_spelling(
+    words: pa.Array, form: CellForm, name: str, notes: list[str]
+) -> pa.Array:
+    """Return words of which each of true and false is spelt in one way, and note it.
+
+    So they become where a column holds nothing else, and one of them in two ways.
+    """
+    bare = without_mark(words)
+    present = bare.filter(pa.array(~_is_in(words, form.missing)))
+    lower = pc.utf8_lower(present)
+    if not pc.all(pc.is_in(lower, value_set=pa.array(list(_SPELT)))).as_py():
+        return words
+    if len(present.unique()) == len(lower.unique()):
+        return words
+    shown = listed(sorted(present.unique().to_pylist()))
+    notes.append(
+        f"Column {name!r} spells true and false in several ways, {shown}: they are "
+        "read as True and False."
+    )
+    return pa.array([_SPELT.get(own.lower(), own) for own in bare.to_pylist()])
+
+
+def _alike_note(words: pa.Array, name: str, n_rows: int) -> str:
+    """Name two categories that differ in case or spaces alone, if there are any.
+
+    Of names that nearly each row has its own, two may well be so.
+    """
+    known = without_mark(words.drop_null()).unique()
+    if 2 * len(known) > n_rows:
+        return ""
+    plain = pc.utf8_lower(pc.utf8_normalize(known, "NFKC"))
+    plain = pd.Series(pc.replace_substring_regex(plain, r"\s+", " "), dtype="str")
+    twice = np.flatnonzero(plain.duplicated(keep=False))
+    if not len(twice):
+        return ""
+    first, *others = twice
+    second = next(k for k in others if plain[k] == plain[first])
+    pair = f"{known[int(first)].as_py()!r} and {known[int(second)].as_py()!r}"
+    return (
+        f"Column {name!r} holds {pair}, which differ in case or spaces alone: they "
+        "count as two categories. Write them alike if they mean the same."
+    )
 
 
 def unreadable(column: pd.Series, form: CellForm, sentence: str) -> ColumnReading:
@@ -419,6 +476,45 @@ def _most_alike(words: pa.Array, missing: tuple[str, ...]) -> CellForm:
         forms += [CellForm("date", date=style) for style in STYLES]
     forms = [replace(form, missing=missing) for form in forms]
     return min(forms, key=lambda form: read_words(head, form)[2].sum())
+
+
+def without_totals(cells: Cells) -> Cells:
+    """Return cells without a last row that holds a word such as Total beside sums.
+
+    Where the word stands there and no sum, all rows stay, and a note names it.
+    """
+    last = [column[-1].as_py() for column in cells.columns]
+    plain = [cell.strip().rstrip(":").casefold() for cell in last]
+    places = [j for j, cell in enumerate(plain) if cell in TOTALS]
+    if len(cells.columns[0]) < FEWEST_SUMMED + 1 or len(places) != 1:
+        return cells
+    place = places[0]
+    if pc.sum(pc.equal(cells.columns[place], last[place])).as_py() > 1:
+        return cells  # a category as others
+    held = f"{last[place]!r} in column {cells.names[place]!r}"
+    sums = [j for j in range(len(last)) if j != place and _ends_in_sum(cells, j)]
+    if not sums:
+        note = f"The last row holds {held}. If it sums up the others, delete it."
+        return replace(cells, notes=[*cells.notes, note])
+    note = (
+        f"The last row is left out: it holds {held}, and "
+        f"{last[sums[0]].removeprefix(TYPED)} in column {cells.names[sums[0]]!r} is "
+        "the sum of the rows above."
+    )
+    columns = [column[:-1] for column in cells.columns]
+    return replace(cells, columns=columns, notes=[*cells.notes, note])
+
+
+def _ends_in_sum(cells: Cells, place: int) -> bool:
+    """Whether the last cell of a column is the sum of the others, which is not 0."""
+    coded = cells.columns[place].dictionary_encode()
+    words, codes = coded.dictionary, coded.indices.to_numpy()
+    form = find_form(words, "", cells.delimiter, Said(), [])
+    if form.kind != "number":
+        return False
+    *numbers, total = read_words(words, form)[0][codes]
+    found = np.nansum(numbers)
+    return bool(found) and bool(np.isclose(found, total, rtol=1e-9, atol=0))
 
 
 def long_note(name: str) -> str:

@@ -32,6 +32,18 @@ def test_a_plain_sheet_is_read_without_a_note(write):
     assert frame["word"].tolist() == ["a", "b", "a"]
 
 
+def test_a_cell_of_several_lines_is_the_same_text_in_every_kind_of_file():
+    rows = [["age", "word"], [31, "a\nb"], [28, "a b"], [45.5, "c"]]
+    frame, notes = read(xlsx(A=sheet_xml(rows)))
+    assert frame["word"].tolist() == ["a\nb", "a b", "c"]
+    for end in (b"\n", b"\r\n"):
+        lines = [b"age,word", b'31,"a%sb"' % end, b"28,a b", b"45.5,c", b""]
+        assert read_table(end.join(lines)).frame.equals(frame)
+    rows[3][0] = "old"
+    _, notes = read(xlsx(A=sheet_xml([*rows, [2, "d"]])))
+    assert "'old' on row 4" in notes  # a line break moves no row
+
+
 def test_errors_of_formulas_are_no_empty_cells_without_a_word():
     rows = [*ROWS, ["=", "b"]]
     frame, notes = read(xlsb(rows))

@@ -16,6 +16,8 @@ from treelab.data.reading.formats.guarded import serve
 from treelab.data.reading.table_error import TableError, pick_table
 
 HEAD = 50  # rows among which the header is looked for
+# Where a text of a cell goes on in the next line, which in CSV would be another row's.
+LINE_BREAK = "\ue001"
 
 # A cell of a sheet's XML whose type is an error: its place, and what it shows.
 _ERROR = re.compile(
@@ -345,10 +347,13 @@ def _header_depth(head: list[Row], start: int, merges: list[Merge]) -> int:
 
 
 def _text(cell: object, words: bool = True) -> str:
-    """Return a cell as text on one line, with one space between ``words`` or as is."""
+    """Return a cell as text on one line, with one space between ``words`` or as is.
+
+    As is, ``LINE_BREAK`` stands for where a line ended.
+    """
     if isinstance(cell, str):
-        text = cell.replace("\0", "")
-        return " ".join(text.split() if words else text.strip().splitlines())
+        text = cell.replace("\0", "").strip()
+        return " ".join(text.split()) if words else LINE_BREAK.join(text.splitlines())
     if isinstance(cell, float) and cell.is_integer() and abs(cell) <= 2**53:
         return str(int(cell))
     if isinstance(cell, datetime.datetime):
