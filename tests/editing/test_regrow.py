@@ -12,8 +12,10 @@ from treelab.editing.edited import Edited
 from treelab.editing.edits import Forbid, Lock, SetThreshold
 from treelab.editing.limits import EditRows
 from treelab.editing.paths import node_of, paths
-from treelab.editing.regrow import refit, regrow
+from treelab.editing.regrow import class_weights, refit, regrow
+from treelab.trees.adapters.scikit_learn import from_sklearn
 from treelab.trees.constraints import Constraints, cost_matrix
+from treelab.trees.shrinkage import with_shrunk_values
 
 
 @pytest.mark.parametrize("target", ["label", "value"])
@@ -84,3 +86,30 @@ def test_classes_that_weights_chose_are_chosen_anew():
     assert (edited.predicted_class != tree.predicted_class).any()
     assert (edited.predicted_class == (counts * weights).argmax(axis=1)).all()
     np.testing.assert_allclose(edited.value, counts / counts.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("kind", ["shrunk", "chosen apart"])
+def test_weights_of_classes_that_a_tree_neither_names_nor_shows_are_refused(kind):
+    frame = table()
+    tree = with_shrunk_values(replace(fitted(frame), shrinkage=None), 8.0)
+    if kind == "chosen apart":
+        tree = replace(tree, decision=tree.predicted_class, shrinkage=None)
+    named = replace(tree, class_weights=np.array([0.5, 1.0]))
+    assert class_weights(named).tolist() == [0.5, 1.0]
+    unnamed = replace(tree, class_weights=None)
+    with pytest.raises(ValueError, match="does not name the weights of its classes"):
+        class_weights(unnamed)
+    rows = EditRows(unnamed, frame[COLUMNS], frame["label"])
+    with pytest.raises(ValueError, match="Train it again"):
+        apply_edits(unnamed, [Lock("")], rows)
+
+
+def test_weights_of_classes_that_plain_leaves_show_are_read_from_them():
+    frame = table()
+    model = DecisionTreeClassifier(
+        max_leaf_nodes=5, class_weight={"no": 1, "yes": 4}, random_state=0
+    )
+    numbers = frame[["age", "income"]].fillna(0)
+    tree = from_sklearn(model.fit(numbers, frame["label"]), [*numbers])
+    tree = tree.with_rows(numbers, frame["label"])
+    assert class_weights(tree) == pytest.approx([0.25, 1.0])

@@ -20,7 +20,7 @@ from treelab.editing.edits import (
 from treelab.editing.limits import EditRows, newly_broken
 from treelab.editing.log import EditLog, tree_hash
 from treelab.editing.paths import node_of, paths, place_words
-from treelab.editing.regrow import refit
+from treelab.editing.regrow import refit, why_no_class_weights
 from treelab.trees.constraints import Constraints
 from treelab.trees.pruning import prune_empty
 from treelab.trees.tree import Tree, goes_left, leaf_of, rows_through
@@ -95,7 +95,7 @@ def why_not_edited(tree: Tree, constraints: Constraints) -> str:
             "to one. Train a tree of one of them instead."
         )
     if tree.loss is None and tree.weight is None:
-        return ""
+        return why_no_class_weights(tree)
     kind = "another loss" if tree.weight is None else "weighted rows"
     return (
         f"A tree of {kind} is not edited by hand, since leaves are fitted by the mean "

@@ -118,14 +118,32 @@ def _shrunk(
     )
 
 
+def why_no_class_weights(tree: Tree) -> str:
+    """Say why the weights of a tree's classes are not known; "" where they are.
+
+    Its probabilities are of rows that count alike where they are shrunk, or its classes
+    are chosen apart from them.
+    """
+    is_apart = tree.shrinkage is not None or tree.decision is not None
+    if tree.class_weights is not None or not is_apart:
+        return ""
+    return (
+        "This tree does not name the weights of its classes, as it was saved before "
+        "trees did, and its probabilities do not show them: new leaves might choose "
+        "other classes. Train it again."
+    )
+
+
 def class_weights(tree: Tree) -> np.ndarray:
     """Return by which weights of the classes a tree's leaves predict, (n_classes,).
 
-    Trees of before do not name them: there the probability of a class in a leaf is
+    Trees from elsewhere do not name them: there the probability of a class in a leaf is
     proportional to its rows times its weight. The root, or the largest leaf with rows
     of every class, shows the weights; ones where they do not explain all leaves, or
-    rows are not known.
+    rows are not known. ValueError if the tree neither names nor shows them.
     """
+    if reason := why_no_class_weights(tree):
+        raise ValueError(reason)
     if tree.class_weights is not None:
         return tree.class_weights / tree.class_weights.max()
     if tree.classes is None or tree.class_counts is None:
