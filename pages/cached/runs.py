@@ -193,7 +193,8 @@ def load_whole(run: Run) -> LoadedRun:
     now = store().run(run.id)
     if now.has_model:  # it ended since it was listed
         return load_whole(now)
-    raise LookupError(f"The run {run.title!r} ({run.state}) has no tree yet.")
+    words = f"The run {run.title!r} ({run.state}) has no tree yet."
+    raise LookupError(f"{words} {run.way_to_model}".strip())
 
 
 def epoch_words(run: Run, epoch: float) -> str:

@@ -134,7 +134,7 @@ def read_once(name: Hashable, read: Callable[[], T]) -> T:
 
 def finished_runs() -> list[Run]:
     """Return the runs that ended with a model, newest first."""
-    return [run for run in all_runs() if run.is_finished and run.has_model]
+    return [run for run in all_runs() if run.has_model]
 
 
 def newest_of_each_kind(runs: list[Run]) -> list[Run]:

@@ -23,7 +23,7 @@ Names = tuple[str, str]
 
 def why_not_compared(first: Run, second: Run) -> str:
     """Return why a second run cannot be held against a first, "" where it can."""
-    if not (second.is_finished and second.has_model):
+    if not second.has_model:
         return f"{second.title} has no model."
     if not have_same_test_rows(first.problem, second.problem):
         return "They were tested on other rows: table, target or seed differ."

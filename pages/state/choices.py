@@ -252,7 +252,7 @@ def current_run() -> Run | None:
     run = find_run(st.session_state.get("run"))
     if run is None or not is_current(run):
         runs = current_runs()
-        done = [own for own in runs if own.is_finished and own.has_model]
+        done = [own for own in runs if own.has_model]
         active = [own for own in runs if not own.is_finished]
         run = next(iter(done or active), None)
         st.session_state["run"] = run and run.id

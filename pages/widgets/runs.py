@@ -94,10 +94,11 @@ def pick_whole_run(*, growing: bool = True) -> LoadedRun:
         words = f"Nothing is trained on {now.table_name} to {goal} yet. Train first."
         end_page(words, "train", "Train")
     if not run.has_model and not (growing and store().snapshots(run.id)):
-        why = f" {run.error}" if run.error else ""
         what = "tree" if growing else "model"
-        words = f"{run_name(run)} is {run.state}: it has no {what} yet.{why}"
-        end_page(words, "train", "Watch it train", "hourglass_top")
+        words = f"{run_name(run)} is {run.state}: it has no {what} yet."
+        words = " ".join(filter(None, (words, run.error, run.way_to_model)))
+        label = "Train" if run.is_finished else "Watch it train"
+        end_page(words, "train", label, "hourglass_top")
     loaded = loaded_or_end(run, cached.load_whole)
     if loaded.epoch is not None:
         state = "Still training" if run.state == "running" else "No model was saved"

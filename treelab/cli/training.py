@@ -64,7 +64,7 @@ def print_report(
     As JSON it is what is known of the run, with ``more``, and nothing else. Returns the
     exit code: 0 when the run has a model and its summary, else 2.
     """
-    if not (run.has_model and run.summary):
+    if not run.has_model:
         error = f"treelab: {run.title} {run.state}. {run.error}"
         print(printable(error), file=sys.stderr)
         if store.log(run.id):

@@ -199,7 +199,7 @@ def _scored(runs: list[Run]) -> list[Run]:
 
 def clusters_found(run: Run) -> str:
     """Write how many clusters a run found, "" before it has found any."""
-    if not run.has_model or not run.summary:
+    if not run.has_model:
         return ""
     words = counted(run.summary["leaves"], "cluster")
     if "purity" in run.summary:

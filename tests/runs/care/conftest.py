@@ -34,7 +34,7 @@ def finished(store, title="") -> str:
     run_id = store.create("cart", {}, problem_in(store), title=title)
     assert store.start(run_id, ProcessId.here())
     store.add_model(run_id, stump())
-    assert store.finish(run_id, "done")
+    assert store.finish(run_id, "done", summary={"leaves": 2})
     return run_id
 
 

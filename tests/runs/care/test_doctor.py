@@ -92,6 +92,38 @@ def test_a_model_that_was_not_put_in_its_place_is_put_there(store, run_id):
     assert trouble(store) == []
 
 
+@pytest.mark.parametrize("name", ["model", "path", "rashomon"])
+def test_trees_that_were_not_put_in_their_place_are_put_there(store, run_id, name):
+    folder = store.folder(run_id)
+    shutil.copytree(folder / "model", folder / f"{name}.part")
+    shutil.rmtree(folder / name, ignore_errors=True)
+    assert "was not put in its place" in mended(store)[0]
+    assert (folder / name / "model.json").exists()
+    assert trouble(store) == []
+
+
+def test_trees_that_score_alike_and_cannot_be_read_are_found(store, run_id):
+    folder = store.folder(run_id)
+    shutil.copytree(folder / "model", folder / "rashomon")
+    (folder / "rashomon" / "model.json").write_text("{")
+    (found,) = trouble(store)
+    assert "Its trees that score alike cannot be read" in found
+
+
+def test_a_run_that_was_cut_off_before_its_scores_is_no_trouble(store):
+    run_id = store.create("cart", {}, problem_in(store))
+    assert store.start(run_id, dead_process())
+    store.add_model(run_id, stump())
+    assert len(store.interrupt_dead_runs()) == 1
+    assert trouble(store, repair=True) == []
+    told = [finding.message for finding in examine(store.home)]
+    words = "It is interrupted: its model was saved, and its scores were not."
+    assert f"{words} Resume it, or train it again." in told
+    assert not store.run(run_id).has_model
+    with pytest.raises(LookupError, match=r"no model.* Resume it, or train"):
+        store.model(run_id)
+
+
 def test_of_two_whole_models_none_is_removed(store, run_id):
     folder = store.folder(run_id)
     shutil.copytree(folder / "model", folder / "model.part")
@@ -104,15 +136,20 @@ def test_leftovers_are_removed_once_they_are_old(store, run_id, monkeypatch):
     (folder / "model.part").mkdir()
     (folder / "snapshots").mkdir()
     (folder / "snapshots" / "1.part").write_text("{")
+    for name in ("rashomon.part", "snapshots.part", "snapshots.old"):
+        (folder / name).mkdir()
+        (folder / name / "00001.0000.json").write_text("{")
+    (folder / "edits.12.part").write_text("{")
     (store.home / "tables" / f"{'a' * 64}.12.part").write_text("PAR")
     (store.home / "runs" / "cart-gone").mkdir()
     (store.home / "runs" / "cart-gone" / "log.txt").write_text("Traceback")
     monkeypatch.setattr(leftovers, "OLD_SECONDS", 60.0)
     assert trouble(store, repair=True) == []
     monkeypatch.setattr(leftovers, "OLD_SECONDS", -1.0)
-    assert len(trouble(store)) == 4
-    assert len(mended(store)) == 4
+    assert len(trouble(store)) == 8
+    assert len(mended(store)) == 8
     assert not list(store.home.rglob("*.part"))
+    assert not (folder / "snapshots.old").exists()
     assert not (store.home / "runs" / "cart-gone").exists()
     assert trouble(store) == []
 

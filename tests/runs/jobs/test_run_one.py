@@ -326,6 +326,7 @@ def test_who_was_taken_for_dead_and_fails_ends_no_run_of_others(store, problem):
 
     run_one(run_id, store.home, callbacks=[take])
     assert (store.run(run_id).state, store.run(run_id).error) == ("running", "")
+    assert store.log(run_id) == ""
 
 
 def test_who_was_taken_for_dead_halves_no_batch_of_others(store, problem, monkeypatch):
@@ -339,3 +340,36 @@ def test_who_was_taken_for_dead_halves_no_batch_of_others(store, problem, monkey
     assert run_one(run_id, store.home) == "interrupted"
     assert store.run(run_id).settings["batch_size"] == 32
     assert (store.folder(run_id) / "checkpoint").exists()
+
+
+@pytest.mark.parametrize("after", ["split_scores", "add_path", "add_model"])
+def test_who_was_taken_for_dead_while_it_saves_writes_no_more(
+    store, problem, monkeypatch, after
+):
+    """The run is taken up elsewhere after the scores, its trees by size, its model."""
+    from treelab.runs.jobs import save_model
+
+    owner, written = (save_model if after == "split_scores" else type(store)), []
+    before = getattr(owner, after)
+
+    def take(*given):
+        found = before(*given)
+        taken_up(store, run_id)
+        (store.folder(run_id) / "checkpoint").mkdir(exist_ok=True)
+        return found
+
+    monkeypatch.setattr(owner, after, take)
+    save = type(store)._save
+
+    def note(own, run_id, name, stored):
+        written.append(name)
+        save(own, run_id, name, stored)
+
+    monkeypatch.setattr(type(store), "_save", note)
+    run_id = store.create("cart", {}, problem)
+    assert run_one(run_id, store.home) == "interrupted"
+    assert store.run(run_id).state == "running"
+    all_of_it = ["path", "rashomon", "model"]
+    n_written = {"split_scores": 0, "add_path": 1, "add_model": 3}[after]
+    assert written == all_of_it[:n_written]
+    assert (store.folder(run_id) / "checkpoint").is_dir()

@@ -30,7 +30,7 @@ def fitted_tree(problem, split) -> Fitted:
 def test_origin_and_path_are_stored_with_the_run(store, problem):
     run_id = running(store, problem)
     fitted = fitted_tree(problem, problem.split(store.table(problem.table_id)))
-    metrics, summary = save_fitted(store, store.run(run_id), fitted, 0.5)
+    metrics, summary = save_fitted(store, store.run(run_id), fitted, 0.5, lambda: None)
     store.finish(run_id, "done", metrics=metrics, summary=summary)
     assert store.run(run_id).origin == fitted.origin
     path = store.path(run_id)

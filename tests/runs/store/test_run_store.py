@@ -97,7 +97,7 @@ def test_a_damaged_table_is_named_and_mended_by_the_same_again(store, damage):
 def test_a_damaged_model_is_named(store, problem, name):
     run_id = running(store, problem)
     store.add_model(run_id, grown_tree())
-    store.finish(run_id, "done")
+    store.finish(run_id, "done", summary={"leaves": 2})
     path = store.folder(run_id) / "model" / name
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(StoreError, match=r"saved cannot be read.*train it again"):
@@ -113,7 +113,7 @@ def test_a_folder_that_another_run_saved_is_refused_unless_it_names_no_run(
     own, other = (running(store, problem) for _ in range(2))
     for run_id in (own, other):
         store.add_model(run_id, grown_tree())
-        store.finish(run_id, "done")
+        store.finish(run_id, "done", summary={"leaves": 2})
     model = store.folder(own) / "model"
     shutil.rmtree(model)
     shutil.copytree(store.folder(other) / "model", model)
@@ -235,7 +235,7 @@ def test_curves_come_back_in_order_and_a_reader_may_ask_for_what_is_new(
 def test_a_run_that_ended_takes_no_more_points(store, problem):
     run_id = running(store, problem)
     store.add_events(run_id, [report(1)])
-    store.finish(run_id, "done")
+    store.finish(run_id, "done", summary={"leaves": 2})
     assert not store.add_events(run_id, [report(2)])
     assert len(store.events(run_id)) == 1
 
@@ -259,7 +259,8 @@ def test_a_model_is_there_once_the_run_has_ended(store, problem):
     store.add_model(run_id, tree)
     store.add_model(run_id, tree)  # again, over the first
     assert not store.run(run_id).has_model
-    store.finish(run_id, "done", metrics={"test": {"accuracy": np.float64(0.5)}})
+    metrics = {"test": {"accuracy": np.float64(0.5)}}
+    store.finish(run_id, "done", metrics=metrics, summary={"leaves": np.int64(2)})
     assert store.run(run_id).metrics == {"test": {"accuracy": 0.5}}
     X = small_table()[["size", "color"]]
     assert store.model(run_id).predict(X).tolist() == tree.predict(X).tolist()

@@ -11,7 +11,7 @@ from itertools import chain
 
 import pytest
 
-from treelab.runs.store.database import change
+from treelab.runs.store.database import change, writing
 from treelab.runs.store.run import FINISHED
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
@@ -245,3 +245,24 @@ def test_a_deleted_run_whose_process_died_is_removed(store, queued):
     store.interrupt_dead_runs()
     assert not store.folder(run_id).exists()
     shutil.rmtree(store.home)
+
+
+@pytest.mark.parametrize("state", ["running", "queued"])
+def test_who_finds_a_process_dead_ends_no_run_that_others_took_since(
+    store, problem, monkeypatch, state
+):
+    run_id, gone = store.create("slow", {}, problem), replace(ME, started=1.0)
+    if state == "running":
+        store.start(run_id, gone)
+    else:
+        with writing(store.database) as db:
+            db.execute("UPDATE runs SET owner = ?", (str(gone),))
+    dead = store.dead_runs()
+    assert [*dead] == [run_id]
+    assert store.interrupt_dead_runs() == [run_id]
+    assert store.resume(run_id)  # and its process is alive
+    if state == "running":
+        store.start(run_id, ME)
+    monkeypatch.setattr(store, "dead_runs", lambda gone: dead)  # as seen before
+    assert store.interrupt_dead_runs() == []
+    assert store.run(run_id).state == state

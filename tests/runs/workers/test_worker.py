@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.runs.conftest import taken_up
 from treelab.runs.jobs.run_one import PROCESS_ENDED
 from treelab.runs.store.workers import ProcessId
 from treelab.runs.workers import worker as module
@@ -103,7 +104,10 @@ def test_a_worker_asked_to_end_interrupts_the_run_that_it_begins(
     ]
 
 
-def test_a_training_that_does_not_react_in_time_is_ended(store, problem, monkeypatch):
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_a_training_that_does_not_react_in_time_is_ended_unless_others_have_it(
+    store, problem, monkeypatch, is_taken
+):
     class Exited(Exception):
         """In the place of the process's end."""
 
@@ -115,14 +119,16 @@ def test_a_training_that_does_not_react_in_time_is_ended(store, problem, monkeyp
     store.worker_registry.register("cpu:0", ME)
     run_id = store.create("slow", {}, problem)
     store.start(run_id, ME)
-    worker._training = [run_id]
+    worker._training = run_id
     worker._request_end()
     worker._heartbeat()
     assert store.run(run_id).state == "running"
+    if is_taken:
+        taken_up(store, run_id)
     worker._end_requested = time.monotonic() - module.GRACE_SECONDS - 1
     with pytest.raises(Exited, match=str(128 + signal.SIGTERM)):
         worker._heartbeat()
-    assert store.run(run_id).state == "interrupted"
+    assert store.run(run_id).state == ("running" if is_taken else "interrupted")
     assert store.worker_registry.workers() == []
 
 

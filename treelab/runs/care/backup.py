@@ -127,7 +127,7 @@ def _listed(path: Path) -> tuple[list, list]:
 
 def _has_whole_models(archive: ZipFile, names: list[str], folder: str) -> bool:
     """Whether each model among the files of a run's folder is the run's, and whole."""
-    for place in (*MODELS, "rashomon"):
+    for place in MODELS:
         if f"{folder}/{place}/{MODEL_FILES[0]}" in names:
             owner = f"{folder}/{place}/{OWNER}"
             if owner in names and archive.read(owner) != Path(folder).name.encode():

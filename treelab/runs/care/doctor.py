@@ -33,7 +33,12 @@ from treelab.trees.words import counted
 OLD_SECONDS = 3600.0  # unchanged for so long, nobody is writing it any more
 PACKAGES = ("treelab", "torch", "streamlit")
 LOW_BYTES = 10**9  # a run with its snapshots may take some tens of MB
-MODELS = ("model", "path")  # the folders in a run's folder that hold trained trees
+# The folders in a run's folder that hold trained trees, and what these are.
+MODELS = {
+    "model": "model",
+    "path": "trees by size",
+    "rashomon": "trees that score alike",
+}
 _PART = re.compile(r"([0-9a-f]{64})\.\d+\.part")
 
 
@@ -153,13 +158,16 @@ def _check_finished(store: RunStore, run: Run) -> Iterator[Diagnosis]:
     about, folder = f"run {run.id}", store.folder(run.id)
     for name in MODELS:
         yield from _check_part(store, run, folder / name)
-    for part in sorted(folder.glob("snapshots/*.part")):
+    for part in _leftovers_in(folder):
         if is_old(part):
             yield _removal(about, part)
     model = folder / "model"
     waits = not model.exists() and not why_unreadable(_part_of(model))
     if model.is_dir() and (why := why_unreadable(model)):
         yield Diagnosis(about, f"Its model cannot be read: {why} Restore it.")
+    elif model.is_dir() and not run.summary:
+        words = f"It is {run.state}: its model was saved, and its scores were not."
+        yield note(about, f"{words} {run.way_to_model}".strip())
     elif model.is_dir() != run.has_model and not waits:
         there = "has" if model.is_dir() else "lacks"
         yield Diagnosis(
@@ -168,9 +176,18 @@ def _check_finished(store: RunStore, run: Run) -> Iterator[Diagnosis]:
             remedy="The row is set right.",
             mend=partial(store.set_has_model, run.id),
         )
-    path = folder / "path"
-    if path.is_dir() and (why := why_unreadable(path)):
-        yield Diagnosis(about, f"Its trees by size cannot be read: {why}")
+    for name in ("path", "rashomon"):
+        place = folder / name
+        if place.is_dir() and (why := why_unreadable(place)):
+            yield Diagnosis(about, f"Its {MODELS[name]} cannot be read: {why}")
+
+
+def _leftovers_in(folder: Path) -> list[Path]:
+    """List what was not written to the end in a run's folder, but for its trees."""
+    of_trees = {_part_of(folder / name) for name in MODELS}
+    found = {path for each in ("", "*/") for path in folder.glob(f"{each}*.part")}
+    found = {path for path in found if not {path, path.parent} & of_trees}
+    return sorted(found | {*folder.glob("snapshots.old")})
 
 
 def _check_part(store: RunStore, run: Run, place: Path) -> Iterator[Diagnosis]:

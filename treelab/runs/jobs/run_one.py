@@ -98,8 +98,8 @@ def train(
     """
     recorder = EventRecorder(store, run_id, should_abort, callbacks)
 
-    def end(state: str, **results: Any) -> None:
-        store.finish(run_id, state, attempt=recorder.attempt, **results)
+    def end(state: str, **results: Any) -> bool:
+        return store.finish(run_id, state, attempt=recorder.attempt, **results)
 
     try:
         run = store.run(run_id)
@@ -109,14 +109,16 @@ def train(
         check_memory(store, run)
         fitted, seconds = _fit(store, run, recorder)
         recorder.flush()
-        recorder.check_is_ours()
-        metrics, summary = save_fitted(store, run, fitted, seconds)
+        check = recorder.check_is_ours
+        metrics, summary = save_fitted(store, run, fitted, seconds, check)
         state = "stopped" if recorder.stop_requested else "done"
+        check()
         if state == "done" and recorder.checkpointer is not None:
             keep_for_longer(store, run, recorder.checkpointer)
         else:
             drop_checkpoints(store, run_id)
-        end(state, metrics=metrics, summary=summary)
+        if not end(state, metrics=metrics, summary=summary):
+            raise Lost
     except Lost:
         return "interrupted"
     except Interrupted as ending:
@@ -127,8 +129,9 @@ def train(
         end(state, error=error)
     except Exception as error:
         recorder.flush()
-        _log(store.folder(run_id), traceback.format_exc())
         state = "failed"
+        if store.why_ending(run_id, recorder.attempt) != "lost":
+            _log(store.folder(run_id), traceback.format_exc())
         end(state, error=error_sentence(error))
     except BaseException:
         end("interrupted", error=PROGRAM_ENDED)

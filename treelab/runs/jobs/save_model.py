@@ -2,6 +2,7 @@
 
 import platform
 import socket
+from collections.abc import Callable
 from importlib.metadata import version
 
 import treelab
@@ -22,9 +23,12 @@ from treelab.runs.store.workers import ProcessId
 
 
 def save_fitted(
-    store: RunStore, run: Run, fitted: Fitted, seconds: float
+    store: RunStore, run: Run, fitted: Fitted, seconds: float, check: Callable[[], None]
 ) -> tuple[dict, dict]:
-    """Save and score the model of a training of so many seconds, and its other trees.
+    """Score and save the model of a training of so many seconds, and its other trees.
+
+    ``check`` is called before each of them is written; it raises where the run is
+    another process's by now.
 
     Returns metrics and summary, see ``Run``. Clusters that predict themselves have no
     metrics. The summary has ``leaves``, ``splits``, ``depth``, ``fitted`` (see
@@ -35,7 +39,8 @@ def save_fitted(
     device = device_used(run)
     if isinstance(store.database, Server):  # where several machines train
         device += f" of {socket.gethostname()}"
-    return metrics, _save(store, run, fitted, seconds=seconds, device=device)
+    summary = _save(store, run, fitted, seconds=seconds, device=device, check=check)
+    return metrics, summary
 
 
 def save_as_run(
@@ -84,7 +89,13 @@ def _scores(fitted: Fitted) -> dict:
 
 
 def _save(
-    store: RunStore, run: Run, fitted: Fitted, *, seconds: float, device: str
+    store: RunStore,
+    run: Run,
+    fitted: Fitted,
+    *,
+    seconds: float,
+    device: str,
+    check: Callable[[], None] = lambda: None,
 ) -> dict:
     """Save a model and other trees with the names of their target; sum them up.
 
@@ -93,8 +104,10 @@ def _save(
     split, facts = fitted.split, target_facts(fitted.problem, fitted.split.X_train)
     model = with_names(fitted.model, fitted.problem, split.X_train)
     if fitted.path is not None:
+        check()
         store.add_path(run.id, fitted.path.with_target(**facts))
     if fitted.rashomon is not None:
+        check()
         store.add_rashomon(run.id, fitted.rashomon.with_target(**facts))
     summary = {
         **model_size(model),
@@ -111,6 +124,7 @@ def _save(
         summary["held_out_title"] = COST_SAVED
     if fitted.origin is not None:
         summary["origin"] = fitted.origin.to_dict()
+    check()
     store.add_model(run.id, model)
     return summary | fitted.measured
 

@@ -1,6 +1,7 @@
 """Files of the data folder: private, how much they hold, what lies there."""
 
 import os
+import threading
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any
@@ -37,10 +38,14 @@ def open_private(path: Path, mode: str, encoding: str | None = None) -> IO[Any]:
 
 def write_private(path: Path, content: str | bytes) -> None:
     """Write a private file in the place of what is there: whole, or not at all."""
-    part = path.with_suffix(f".{id(content)}.part")
-    with open_private(part, "wb") as file:
-        file.write(content.encode("utf-8") if isinstance(content, str) else content)
-    part.replace(path)
+    part = path.with_suffix(f".{os.getpid()}{threading.get_ident()}.part")
+    try:
+        with open_private(part, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+        part.replace(path)
+    except BaseException:  # a full disk, perhaps
+        part.unlink(missing_ok=True)
+        raise
 
 
 def remains(home: Path) -> str:

@@ -52,7 +52,9 @@ class Run:
     # ``origin``, ...
     summary: dict[str, Any] = field(default_factory=dict)
     error: str = ""  # one sentence, when the run failed or was interrupted
-    has_model: bool = False  # whether a model was saved
+    # Whether it ended with a model and all that is known of it. One that was cut off
+    # between the two has none: it ends again with both once it is resumed.
+    has_model: bool = False
     stop_requested: bool = False  # whether somebody asked the run to stop
     # Id of the run that it repeats on another data split, "" for none.
     repeat_of: str = ""
@@ -70,6 +72,7 @@ class Run:
         own = {each.name: row[each.name] for each in stored}
         own |= {name: json.loads(own[name]) for name in _AS_JSON}
         own |= {name: bool(own[name]) for name in _FLAGS}
+        own["has_model"] &= bool(own["summary"])
         problem = Problem.from_dict(own.pop("problem"))
         machine = ""
         if row["state"] == "running":
@@ -86,6 +89,13 @@ class Run:
     def can_resume(self) -> bool:
         """Whether its training can be taken up again, from where it was if possible."""
         return self.state in RESUMABLE and self.learner != IMPORTED
+
+    @property
+    def way_to_model(self) -> str:
+        """What to do for a model, in a sentence; "" where it has one, or trains."""
+        if self.has_model or not self.is_finished or self.learner == IMPORTED:
+            return ""
+        return f"{'Resume it, or t' if self.can_resume else 'T'}rain it again."
 
     @property
     def short_title(self) -> str:

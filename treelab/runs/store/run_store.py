@@ -262,7 +262,8 @@ class RunStore(RunEvents, StoredTables):
         """
         run = self.run(run_id)
         if not run.has_model:
-            raise LookupError(f"The run {run.title!r} ({run.state}) has no model.")
+            words = f"The run {run.title!r} ({run.state}) has no model."
+            raise LookupError(f"{words} {run.way_to_model}".strip())
         return _whole(run, load, self.folder(run_id) / "model")
 
     def add_path(self, run_id: str, path: SizePath) -> None:

@@ -110,13 +110,14 @@ class RunStates:
         error: str = "",
         finished: float | None = None,
         attempt: int | None = None,
+        owner: ProcessId | None = None,
     ) -> bool:
         """End a running run, once: a second call changes nothing.
 
         The state is one of ``FINISHED``, the error one sentence, ``finished`` when it
-        ended, by default now; ``attempt`` the one that is to end, by default whichever
-        it is; for the others see ``Run``. Returns whether the run was running, and so
-        is ended by this call.
+        ended, by default now; ``attempt`` the one that is to end, and ``owner`` whose
+        it is to be, by default whichever it is; for the others see ``Run``. Returns
+        whether the run was running so, and is ended by this call.
         """
         if state not in FINISHED:
             raise ValueError(f"state must be one of {sorted(FINISHED)}, got {state!r}.")
@@ -125,7 +126,7 @@ class RunStates:
             ended = db.execute(
                 "UPDATE runs SET state = ?, finished = ?, metrics = ?, summary = ?,"
                 " error = ?, has_model = ? WHERE id = ? AND state = 'running'"
-                " AND attempts = coalesce(?, attempts)",
+                " AND attempts = coalesce(?, attempts) AND owner = coalesce(?, owner)",
                 (
                     state,
                     finished or time.time(),
@@ -135,6 +136,7 @@ class RunStates:
                     has_model,
                     run_id,
                     attempt,
+                    None if owner is None else str(owner),
                 ),
             ).rowcount
             deleted = db.execute(
@@ -158,13 +160,11 @@ class RunStates:
         return [
             run_id
             for run_id, left in self.dead_runs(gone).items()
-            if self._interrupt(run_id, *left)
+            if self._interrupt(run_id, left)
         ]
 
-    def dead_runs(
-        self, gone: Collection[ProcessId] = ()
-    ) -> dict[str, tuple[str, float | None]]:
-        """Return the runs whose process died: their state, and the last heartbeat.
+    def dead_runs(self, gone: Collection[ProcessId] = ()) -> dict[str, dict]:
+        """Return the rows of runs whose process died: state, owner, last heartbeat.
 
         That is the process that trains a run, or the one that made it and ended before
         it submitted it. A process of this machine is dead when the system does not know
@@ -187,7 +187,7 @@ class RunStates:
                 most = GONE_SECONDS if owner in gone else SILENT_SECONDS
                 is_dead = row["state"] == "running" and silent > most
             if is_dead:
-                dead[row["id"]] = row["state"], row["heartbeat"]
+                dead[row["id"]] = row
         return dead
 
     def lost_runs(self, owners: Collection[ProcessId]) -> list[str]:
@@ -207,20 +207,25 @@ class RunStates:
             (GIVEN_UP, run_id),
         )
 
-    def _interrupt(self, run_id: str, state: str, heartbeat: float | None) -> bool:
-        """End a run whose process died; False if it is in another state by now.
+    def _interrupt(self, run_id: str, left: dict) -> bool:
+        """End a run whose process died; False if others have it by now, or it ended.
 
-        It ended with its last heartbeat, however long nobody looked.
+        ``left`` is its row of ``dead_runs``. It ended with its last heartbeat, however
+        long nobody looked.
         """
-        if state == "running":
+        if left["state"] == "running":
             return self.finish(
-                run_id, "interrupted", error=TRAINER_ENDED, finished=heartbeat
+                run_id,
+                "interrupted",
+                error=TRAINER_ENDED,
+                finished=left["heartbeat"],
+                owner=ProcessId.parse(left["owner"]),
             )
         n_ended = change(
             self.database,
             "UPDATE runs SET state = 'interrupted', finished = ?, error = ?"
-            " WHERE id = ? AND state = 'queued' AND submitted = 0",
-            (time.time(), MAKER_ENDED, run_id),
+            " WHERE id = ? AND state = 'queued' AND submitted = 0 AND owner = ?",
+            (time.time(), MAKER_ENDED, run_id, left["owner"]),
         )
         return n_ended == 1
 

@@ -52,7 +52,7 @@ class Worker:
         self._device: str | None = None
         self._device_name = ""
         self._memory: Callable[[], str] = str  # words for what is free; empty at first
-        self._training: list[str] = []  # the runs under way
+        self._training = ""  # the run under way
         self._end_requested: float | None = None  # when, on the monotonic clock
         self._replaced = False
         self._last_needed = time.monotonic()
@@ -144,7 +144,7 @@ class Worker:
         run_id = self._store.claim_next(self._me, quick_only=self._slot == QUICK)
         if run_id is None:
             return False
-        self._training, self._state = [run_id], "busy"
+        self._training, self._state = run_id, "busy"
         log_line(run_id, "begins")
         state = train(
             self._store,
@@ -153,7 +153,7 @@ class Worker:
             should_abort=lambda: self._end_requested is not None,
         )
         log_line(run_id, f"ended {state}")
-        self._training, self._state = [], "idle"
+        self._training, self._state = "", "idle"
         return True
 
     def _help_sweep(self) -> bool:
@@ -221,8 +221,9 @@ class Worker:
 
     def _end_at_once(self) -> None:
         """End the process in the middle of a training that does not react."""
-        for run_id in self._training:
-            self._store.finish(run_id, "interrupted", error=PROCESS_ENDED)
+        run_id, error = self._training, PROCESS_ENDED
+        # Others may have it by now, where this process was taken for dead.
+        if self._store.finish(run_id, "interrupted", error=error, owner=self._me):
             log_line(run_id, "interrupted: it did not react")
         self._registry.unregister(self._slot, self._me)
         os._exit(128 + signal.SIGTERM)
