@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from treelab.data.column_meaning import column_meaning, describe_columns, level_order
+from treelab.data.reading.read_table import read_table
 from treelab.trees.dates import decimal_years
 
 DAYS = pd.Series(pd.date_range("2020-01-03", periods=60, freq="9D"))
@@ -96,3 +97,16 @@ def test_columns_are_described_and_the_useless_ones_named():
 
 def test_an_empty_frame_is_described_without_columns():
     assert describe_columns(pd.DataFrame()).empty
+
+
+def test_the_example_is_a_cell_as_it_is_written():
+    text = b"n,price,at,word\n1,$5,31/01/2021,b\n,$1.50,01/02/2021,a\n"
+    found = describe_columns(read_table(text).frame).set_index("column")["example"]
+    assert found.to_dict() == {
+        "n": "1",
+        "price": "$1.50",
+        "at": "31/01/2021",
+        "word": "b",
+    }
+    frame = pd.DataFrame({"n": [1.0, np.nan], "half": [0.5, 1]})
+    assert describe_columns(frame)["example"].tolist() == ["1", "0.5"]

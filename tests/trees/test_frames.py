@@ -228,3 +228,9 @@ def test_number_features_read_dates_and_parts_of_dates_and_categories_do_not():
         feature_matrix(features, frame),
         [[2020, 1, 7], [np.nan] * 3, [2021 + 182 / 365, 7, np.nan]],
     )
+
+
+def test_a_warning_says_that_times_of_a_frame_became_hours():
+    frame = pd.DataFrame({"at": [None, dt.time(6, 30)], "n": [1, 2]})
+    with pytest.warns(UserWarning, match="'at' holds times of day, which became hours"):
+        assert plain_frame(frame)["at"].tolist()[1] == 6.5

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import MOST_CODES, ROWS_A_CODE, column_kind, column_note
+from treelab.trees.cells import noted_form, value_text
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
 from treelab.trees.words import counted, listed, percent, quoted, shortest
 
@@ -87,8 +88,8 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Describe each column of a table in one row.
 
     That has its column; kind ("number" or "category"); missing_share in [0, 1];
-    n_unique (missing not counted); example (the first value, as text); note, see
-    ``column_note``; meaning and reason, as ``column_meaning`` has them.
+    n_unique (missing not counted); example (a cell as it is written, "" without any);
+    note, see ``column_note``; meaning and reason, as ``column_meaning`` has them.
     """
     described = []
     for position, name in enumerate(frame.columns):
@@ -103,7 +104,7 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
                 "kind": column_kind(column),
                 "missing_share": 1 - len(known) / len(column) if len(column) else 0.0,
                 "n_unique": n_unique,
-                "example": str(known.iloc[0]) if len(known) else "",
+                "example": _example(frame, str(name), known),
                 "note": note,
                 "meaning": meaning.kind,
                 "reason": meaning.reason,
@@ -111,6 +112,16 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
         )
     columns = ["column", "kind", "missing_share", "n_unique", "example", "note"]
     return pd.DataFrame(described, columns=[*columns, "meaning", "reason"])
+
+
+def _example(frame: pd.DataFrame, name: str, known: pd.Series) -> str:
+    """Write one of a column's values: as its file does where that is known."""
+    form = noted_form(frame, name)
+    if len(known) == 0:
+        return ""
+    if form is None or form.kind == "category" or not form.example:
+        return value_text(known.iloc[0])
+    return form.example
 
 
 def level_order(levels: Sequence[str]) -> list[str] | None:

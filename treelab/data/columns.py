@@ -10,6 +10,7 @@ from treelab.trees.cells import (
     ATTRIBUTE,
     CATEGORY,
     LARGEST_NUMBER,
+    counted_row,
     factorized,
     note_forms,
     read_column,
@@ -166,15 +167,24 @@ def numbers(column: pd.Series) -> np.ndarray:
     the row.
     """
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    bad = np.abs(values) > LARGEST_NUMBER
-    if bad.any():
-        row = int(np.argmax(bad))
-        what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}"
-        raise ValueError(
-            f"Column {column.name!r} holds {what}, first in row {row}, counted from 0. "
-            f"Give a number up to {LARGEST_NUMBER:g}, or leave the cell empty."
-        )
+    if bad := too_large(values):
+        raise ValueError(f"Column {column.name!r} {bad}")
     return values
+
+
+def too_large(values: np.ndarray, most: float = LARGEST_NUMBER) -> str:
+    """Return which numbers a column must not hold, and where; "" if it holds none."""
+    bad = np.abs(values) > most
+    if not bad.any():
+        return ""
+    row = int(np.argmax(bad))
+    what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}"
+    more = int(bad.sum()) - 1
+    others = f" and {more:,} more" if more else ""
+    return (
+        f"holds {what} in {counted_row(row)}{others}. Give a number up to "
+        f"{LARGEST_NUMBER:g}, or leave the cell empty."
+    )
 
 
 def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:

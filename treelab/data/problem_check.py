@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import (
-    LARGEST_NUMBER,
     cast_column,
     class_labels,
     column_kind,
     column_note,
+    too_large,
 )
 from treelab.data.leaks import MANY_COLUMNS, leaks
 from treelab.data.problem import Problem
@@ -150,7 +150,7 @@ def _number_target(target: pd.Series) -> Iterator[Finding]:
             "regression predicts numbers. Choose a number column or classification."
         )
         return
-    if bad := _too_large(target.to_numpy(dtype=np.float64, na_value=np.nan)):
+    if bad := too_large(target.to_numpy(dtype=np.float64, na_value=np.nan)):
         yield _error(f"The target {target.name!r} {bad}")
     if target.nunique() == 2:
         yield _note(
@@ -218,7 +218,7 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
     if chosen == "category" and not reason and name not in dict(problem.rare):
         yield from _rare_findings(column)
     if kind == "number":
-        if bad := _too_large(column.to_numpy(dtype=np.float64, na_value=np.nan)):
+        if bad := too_large(column.to_numpy(dtype=np.float64, na_value=np.nan)):
             yield _error(f"Column {name!r} {bad}")
     elif chosen == "number":
         lost = cast_column(column, "number").isna() & ~missing
@@ -339,18 +339,3 @@ def _note(sentence: str, column: object = "") -> Finding:
 def _about(column: object, found: Iterable[Finding]) -> list[Finding]:
     """Return findings on a column, which need not name it."""
     return [replace(finding, column=str(column)) for finding in found]
-
-
-def _too_large(values: np.ndarray) -> str:
-    """Return what a number column must not hold, and where; "" where it does not."""
-    bad = np.abs(values) > LARGEST_NUMBER
-    if not bad.any():
-        return ""
-    row = int(np.argmax(bad))
-    what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}"
-    more = int(bad.sum()) - 1
-    others = f" and {more:,} more" if more else ""
-    return (
-        f"holds {what} in row {row + 1}{others}. Give a number up to "
-        f"{LARGEST_NUMBER:g}, or leave the cell empty."
-    )

@@ -4,6 +4,7 @@ A date is a number, and so are a time, a duration and an exact decimal: a split 
 ``<=`` of each. Only what is none of them is a category.
 """
 
+import warnings
 from collections.abc import Collection, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -75,7 +76,8 @@ def plain_frame(
 
     ``kinds`` are the columns that matter, and how each will be read: a category is only
     checked, and stays as it is written. None: all become plain. The frame itself where
-    all is plain; see ``plain_column``.
+    all is plain; see ``plain_column``. A warning says where times became hours, as
+    numbers of other things do not tell themselves from these.
     """
     dtypes = frame.dtypes.to_numpy()
     odd = {id(t) for t in {id(t): t for t in dtypes}.values() if not _is_plain(t)}
@@ -85,9 +87,13 @@ def plain_frame(
     for place in [i for i, dtype in enumerate(dtypes) if id(dtype) in odd]:
         kind = "number" if kinds is None else kinds.get(str(frame.columns[place]))
         if kind is not None:
-            column = plain_column(frame.iloc[:, place])
+            held = frame.iloc[:, place]
+            column = plain_column(held)
             if kind == "number":
                 plain.isetitem(place, column.array)
+                if isinstance(next(iter(held.dropna()), None), time):
+                    words = "holds times of day, which became hours since midnight."
+                    warnings.warn(f"Column {held.name!r} {words}", stacklevel=2)
     return plain
 
 

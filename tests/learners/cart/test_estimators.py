@@ -114,7 +114,7 @@ def test_settings_out_of_range_are_refused_by_name(setting, value):
 
 def test_infinite_values_are_refused_by_column_and_row():
     frame = pd.DataFrame({"age": [1.0, 2, np.inf, 4], "bmi": 1.0})
-    with pytest.raises(ValueError, match="'age' contains infinity, first in row 2"):
+    with pytest.raises(ValueError, match="'age' holds an infinite value in row 3"):
         CartClassifier().fit(frame, [0, 1, 0, 1])
 
 

@@ -39,7 +39,7 @@ WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
 LEADING_ZERO = r"^[+-]?0\d+$"
 # A time of day or a duration that a workbook holds as such.
-CLOCK = rf"^{TYPED}(\d+ days?, )?\d+:\d\d:\d\d(\.\d+)?$"
+CLOCK = rf"^{TYPED}(-?\d+ days?, )?\d+:\d\d:\d\d(\.\d+)?$"
 # Currencies (EUR 5 and US$5, too), percent, or a word behind a number that is not the
 # exponent of 1,5E+03.
 UNIT = re.compile(

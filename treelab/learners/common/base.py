@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treelab.data.columns import as_frame, column_kind
+from treelab.data.columns import as_frame, column_kind, too_large
 from treelab.data.encoding import TableEncoder, power_of_two
 from treelab.evaluation.importance import by_column, impurity_importances
 from treelab.evaluation.metrics import macro_f1, scores
@@ -80,13 +80,9 @@ def check_finite(column: pd.Series) -> None:
     """Raise ValueError that names the column and row of an infinite value."""
     if column_kind(column) != "number":
         return
-    infinite = np.isinf(column.to_numpy(dtype=float, na_value=np.nan))
-    if infinite.any():
-        raise ValueError(
-            f"Column {column.name!r} contains infinity, first in row "
-            f"{int(np.argmax(infinite))}, counted from 0. Give a number or leave the "
-            "cell empty."
-        )
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if infinite := too_large(values, np.finfo(np.float64).max):
+        raise ValueError(f"Column {column.name!r} {infinite}")
 
 
 def target_columns(y) -> pd.DataFrame | None:

@@ -13,7 +13,8 @@ from tests.data.reading.files import refusal
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx, zipped
 from treelab.data.reading import extent
 from treelab.data.reading.read_table import read_table
-from treelab.trees.cells import forms_of
+from treelab.trees.cells import CellForm, forms_of
+from treelab.trees.dates import decimal_years
 
 GIVEN = pd.DataFrame(
     {
@@ -151,6 +152,21 @@ def test_dates_are_dates_however_stata_spss_and_sas_show_them(tmp_path):
     found = read_table(path).frame
     assert list(found) == ["n", "m", "o"]
     assert found["m"].tolist()[:1] == [2020]
+
+
+def test_weeks_of_stata_are_dates_and_its_business_days_are_named(tmp_path):
+    shown = {"w": "%tw", "b": "%tbnyse", "y": "%ty"}
+    frame = pd.DataFrame({"w": [3124.0, -5.0], "b": [5.0, 6.0], "y": [2020.0, 2021.0]})
+    pyreadstat.write_dta(frame, tmp_path / "t.dta", variable_format=shown)
+    found = read_table(tmp_path / "t.dta")
+    assert found.dates == ["w"]
+    days = pd.to_datetime(pd.Series(["2020-01-29", "1959-11-26"]))
+    assert found.frame["w"].tolist() == decimal_years(days).tolist()
+    assert found.frame["y"].tolist() == [2020, 2021]
+    assert any("'b' holds business days" in note for note in found.notes)
+    numbers = {name: CellForm() for name in shown}  # as a model before learned them
+    again = read_table(tmp_path / "t.dta", as_in=numbers).frame
+    assert again["w"].tolist() == [3124, -5]
 
 
 def test_a_transport_file_of_several_data_sets_is_refused(tmp_path):

@@ -115,6 +115,16 @@ def test_times_are_hours_as_those_of_parquet_are():
     assert longer["at"].dropna().tolist() == [*hours, 30.0]
 
 
+def test_times_and_durations_of_opendocument_are_hours():
+    hours = [9.5, 0.25, 30.0, 123.5, -3.0]
+    times = [datetime.timedelta(hours=h) for h in hours]
+    frame, notes = read(ods([["at", "n"], *([t, i] for i, t in enumerate(times))]))
+    assert frame["at"].tolist() == hours
+    assert notes == "Column 'at' holds times, which became hours."
+    again, _ = read(ods([["at", "n"], [times[3], 1]]), as_in=forms_of(frame))
+    assert again["at"].tolist() == [123.5]
+
+
 def test_times_beside_words_and_where_training_rows_held_text_are_text():
     frame, notes = read(with_times([0.25, 0.5, "closed"] * 9))
     assert set(frame["at"]) == {"06:00:00", "12:00:00", "closed"}

@@ -123,8 +123,15 @@ def xlsb(rows: list[list]) -> bytes:
     )
 
 
+def duration(given: datetime.timedelta) -> str:
+    """A duration in whole minutes, as OpenDocument has it."""
+    minutes = round(abs(given).total_seconds() / 60)
+    sign = "-" if given < datetime.timedelta() else ""
+    return f"{sign}PT{minutes // 60:02d}H{minutes % 60:02d}M00S"
+
+
 def ods(rows: list[list], merged: dict | None = None) -> bytes:
-    """An OpenDocument workbook of one sheet, texts and numbers; "=" is an error.
+    """An OpenDocument workbook of texts, numbers and durations; "=" is an error.
 
     Merged texts have rows and columns of their cells, the covered ones of which are
     None.
@@ -144,6 +151,9 @@ def ods(rows: list[list], merged: dict | None = None) -> bytes:
             else f'<table:table-cell office:value-type="string"{spans.get(v, "")}>'
             f"<text:p>{v}</text:p></table:table-cell>"
             if isinstance(v, str)
+            else f'<table:table-cell office:value-type="time" office:time-value='
+            f'"{duration(v)}"><text:p>at</text:p></table:table-cell>'
+            if isinstance(v, datetime.timedelta)
             else "<table:covered-table-cell/>"
             if v is None
             else f'<table:table-cell office:value-type="float" office:value="{v}"/>'

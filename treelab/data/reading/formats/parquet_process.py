@@ -115,10 +115,17 @@ def _read_statistics(
         raw = read(io.BytesIO(content), **choices)[0]
         frame[seconds] = raw[seconds].apply(_since_1960, args=("s",))
         frame = frame[list(formats)]
-    for column, form in formats.items():
-        if kind == "stata" and form[:3] in _STATA_MONTHS:
+    for column, form in formats.items() if kind == "stata" else ():
+        if form[:3] in _STATA_MONTHS:
             steps = frame[column] * _STATA_MONTHS[form[:3]]
             frame[column] = _since_1960(steps, "M")
+        elif form[:3] == "%tw" and kinds.get(column) != "number":
+            frame[column] = _first_days_of_weeks(frame[column])
+        elif form[:3] == "%tb":
+            notes.append(
+                f"Column {column!r} holds business days, of which the file does not "
+                "tell the dates: they are numbers of days."
+            )
     for column, given in about.variable_value_labels.items():
         labels = {value: label for value, label in given.items() if label.strip()}
         values = frame[column].dropna()
@@ -150,6 +157,17 @@ def _since_1960(steps, unit: str):
     passed = steps.fillna(0).to_numpy().astype(np.int64).astype(f"timedelta64[{unit}]")
     dates = (np.datetime64("1960") + passed).astype("datetime64[s]")
     return pd.Series(dates, index=steps.index).where(steps.notna())
+
+
+def _first_days_of_weeks(weeks):
+    """Return the dates (Series) on which weeks since 1960 begin, in Stata's count.
+
+    A year has 52, the first of which begins on the first of January.
+    """
+    import pandas as pd
+
+    years = _since_1960(weeks // 52 * 12, "M")
+    return years + pd.to_timedelta(weeks % 52 * 7, unit="D")
 
 
 if __name__ == "__main__":

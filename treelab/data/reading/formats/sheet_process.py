@@ -40,6 +40,10 @@ _ODS_ERROR = re.compile(
     rb"<table:table-cell [^>]*table:formula=[^>]*>\s*<text:p>"
     rb"(#N/A|#[A-Z0/]+[!?]|Err:\d+)</text:p>"
 )
+# A duration in .ods that is no time of day, as calamine leaves it.
+_ODS_DURATION = re.compile(
+    r"(-?)P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?"
+)
 Row = list
 Merge = tuple[tuple[int, int], tuple[int, int]]  # first and last (row, column)
 
@@ -89,7 +93,10 @@ def sheet_as_text(
 
     def page_rows() -> Iterator[Row]:
         """Yield the rows of the sheet, with the errors that calamine leaves out."""
-        for i, row in enumerate(page.iter_rows()):
+        for i, cells in enumerate(page.iter_rows()):
+            row: Row = (
+                cells if ods is None else [_with_duration(cell) for cell in cells]
+            )
             own = {} if errors is None else errors.get(i, {})
             for j in own.keys() & {j + left for j in range(len(row))}:
                 row[j - left] = own[j]
@@ -215,6 +222,17 @@ def _ods_merges(part: bytes) -> list[Merge]:
             merges.append(((row, column), (row + down - 1, column + across - 1)))
         column += number(b"columns-repeated", attributes)
     return merges
+
+
+def _with_duration(cell: object) -> object:
+    """Return a cell of .ods, as a duration where it is such as PT30H00M00S."""
+    found = _ODS_DURATION.fullmatch(cell) if isinstance(cell, str) else None
+    if found is None or not any(found.groups()[1:]):
+        return cell
+    sign, *parts = found.groups()
+    days, hours, minutes, seconds = (float(part or 0) for part in parts)
+    duration = datetime.timedelta(days, seconds, 0, 0, minutes, hours)
+    return -duration if sign else duration
 
 
 def _refuse_error(part: bytes, sheet: str, name: str) -> None:
