@@ -241,7 +241,12 @@ def _method_words(loaded: LoadedRun, model: Tree | WeightedTrees, method: str) -
             against = "0 at even odds" if len(loaded.model.classes) == 2 else against
             words += f"Log-odds are {against}. "
     if method == SHAPLEY:
-        words += f"Exact Shapley values (TreeSHAP), by the {rows} in each branch"
+        of = (
+            f"the rows in each branch, of {rows}"
+            if loaded.is_ensemble
+            else "these rows"
+        )
+        words += f"Exact Shapley values (TreeSHAP), by {of}"
         if loaded.run.learner != IMPORTED:
             return f"{words}."
         return (

@@ -152,7 +152,7 @@ def test_a_model_of_lightgbm_becomes_a_run_and_is_shown(store, visit):
     run = store.runs()[0]
     n_rows = run.problem.split(store.table(run.problem.table_id)).n_rows("train")
     words = page_text(visit("explain", run=run.id))
-    assert f"(TreeSHAP), by the {n_rows} training rows in each branch" in words
+    assert f"by the rows in each branch, of {n_rows} training rows. The pro" in words
     assert "goes by the rows that it counted itself" in words
 
 
