@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import treelab
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
+from treelab.data.problem import make_problem
 from treelab.runs.jobs.import_model import (
     NOTE,
     import_model,
@@ -174,6 +175,26 @@ def test_a_model_of_lightgbm_becomes_a_run(home, table, capsys):
     assert stored.n_estimators == 5
     wanted = model.predict_proba(X)
     assert stored.predict_proba(X) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_categories_that_are_numbers_of_a_data_frame_stay_known(home):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"size": rng.choice([0.5, 1.0, 2.5], 120), "x": rng.random(120)}
+    )
+    frame["y"] = 3.0 * (frame["size"] == 1) + frame["x"]
+    X = frame[["size", "x"]].astype({"size": "category"})
+    settings = {"n_estimators": 3, "verbose": -1, "cat_smooth": 1}
+    model = lightgbm.LGBMRegressor(**settings, min_data_per_group=5).fit(X, frame["y"])
+    store = RunStore()
+    table_id = store.add_table(frame, "sizes")
+    problem = make_problem(store.table(table_id), "y", table_id=table_id)
+    run = import_model(store, treelab.from_lightgbm(model), problem)
+    test = store.run(run).problem.split(store.table(table_id)).rows("test")
+    assert set(test.X["size"]) == {"0.5", "1", "2.5"}
+    wanted = model.predict(X.loc[test.X.index])
+    assert store.model(run).predict(test.X) == pytest.approx(wanted)
+    assert store.model(run).predict(frame) == pytest.approx(model.predict(X))
 
 
 def test_lost_categories_can_be_named(home, capsys):

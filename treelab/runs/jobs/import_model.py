@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import cast_column, listed
+from treelab.data.columns import cast_column, column_kind, listed
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS, DataSplit
 from treelab.evaluation import metrics
@@ -181,15 +181,25 @@ def _with_forms(model: Model, frame: pd.DataFrame) -> Model:
                     f"Column {feature.column!r} holds numbers in %, and the model does "
                     "not tell whether 5% was 5 or 0.05. Give the numbers themselves."
                 )
-            categories = feature.categories
-            levels = pd.Series(categories, dtype="str").str.strip()
-            if form.kind == "number":
-                read = pd.to_numeric(levels, errors="coerce")
-                levels = levels.where(read.isna(), read.map(value_text))
-            if levels.is_unique:
-                feature = replace(feature, form=form, categories=tuple(levels))
+            categories = _renamed(feature.categories, form.kind == "number")
+            if categories is not None:
+                feature = replace(feature, form=form, categories=categories)
+        elif feature.form is None and form is None and feature.kind == "category":
+            column = frame.get(feature.column)
+            if column is not None and column_kind(column) == "number":
+                categories = _renamed(feature.categories, are_numbers=True)
+                feature = replace(feature, categories=categories or feature.categories)
         features.append(feature)
     return replace(model, features=tuple(features))
+
+
+def _renamed(categories: tuple[str, ...], are_numbers: bool) -> tuple[str, ...] | None:
+    """Call categories as a table's columns have them; None where two would be one."""
+    levels = pd.Series(categories, dtype="str").str.strip()
+    if are_numbers:
+        read = pd.to_numeric(levels, errors="coerce")
+        levels = levels.where(read.isna(), read.map(value_text))
+    return tuple(levels) if levels.is_unique else None
 
 
 def _refuse_lost_cells(model: Model, frame: pd.DataFrame, name: str) -> None:
