@@ -59,7 +59,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         The fitted ensemble, thresholds in the units of ``X``.
     held_out_predictions_ : ndarray of shape (n_rows, n_outputs)
         Class probabilities, or the value, of each training row, by the sub-ensemble
-        that holds it out; NaN for rows that all trees were trained on.
+        that holds it out, calibrated as ``predict``'s are; NaN for rows that all trees
+        were trained on.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Variance that the splits on each column of ``X`` make in what the trees
         predict, as a fraction of all.
@@ -106,8 +107,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             stage=ON_FOLDS if takes_turns else TRAINING,
         )
         result = train_network(network, monitor)
-        self.held_out_predictions_ = held_out_predictions(network)
         calibration = self._calibrate(settings, network)
+        self.held_out_predictions_ = held_out_predictions(network, calibration)
 
         if takes_turns and result.reason != "callback":
             on_all_rows = begin(None)

@@ -211,26 +211,6 @@ SCALES = (0.02, 5.0)  # that are searched; 0 itself would forget the classes
 LEAST_WEIGHT = 1e-9  # of a class, whose logarithm is taken
 
 
-@torch.no_grad()
-def held_out_predictions(network: WeightedTreesNetwork) -> np.ndarray:
-    """Predict each training row by the sub-ensemble that holds it out.
-
-    Class probabilities (n_train, n_classes), or values (n_train, 1) in the unit of the
-    target; NaN for a row that every tree was trained on.
-    """
-    n_train, objective = network.rows.n_train, network.objective
-    predictions = np.full((n_train, max(objective.n_classes, 1)), np.nan)
-    for output, rows in zip(network.valid_outputs(), network.held_out):
-        if isinstance(objective, RegressionObjective):
-            predicted = objective.scale.restore(output)
-        else:
-            predicted = log_proba(output).exp()
-        trained = rows < n_train
-        at = rows[trained].cpu().numpy()
-        predictions[at] = predicted[:, trained].t().double().cpu().numpy()
-    return predictions
-
-
 @dataclass(frozen=True)
 class Calibration:
     """What is done to the raw outputs of every leaf as it is exported.
@@ -247,6 +227,30 @@ class Calibration:
 
 
 AS_TRAINED = Calibration()
+
+
+@torch.no_grad()
+def held_out_predictions(
+    network: WeightedTreesNetwork, calibration: Calibration
+) -> np.ndarray:
+    """Predict each training row by the sub-ensemble that holds it out, calibrated.
+
+    Class probabilities (n_train, n_classes), or values (n_train, 1) in the unit of the
+    target; NaN for a row that every tree was trained on.
+    """
+    n_train, objective = network.rows.n_train, network.objective
+    predictions = np.full((n_train, max(objective.n_classes, 1)), np.nan)
+    shift = torch.as_tensor(np.atleast_1d(calibration.shift))[:, None]
+    for output, rows in zip(network.valid_outputs(), network.held_out):
+        output = calibration.scale * output.double().cpu() + shift
+        if isinstance(objective, RegressionObjective):
+            predicted = objective.scale.restore(output)
+        else:
+            predicted = log_proba(output).exp()
+        trained = rows < n_train
+        at = rows[trained].cpu().numpy()
+        predictions[at] = predicted[:, trained.cpu()].t().numpy()
+    return predictions
 
 
 def _held_out_rows(
