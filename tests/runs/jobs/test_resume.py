@@ -124,6 +124,9 @@ def test_a_finished_run_is_trained_longer(store, problem, learner):
     run_one(first, store.home)
     run = store.run(first)
     assert can_train_longer(store, run)
+    store.add_plan(first, "more", "{}")  # whose training is not the learner's alone
+    assert not can_train_longer(store, run)
+    (store.folder(first) / "more.json").unlink()
     longer = train_longer(store, run)
     again = store.create(learner, settings | {"max_epochs": 20}, problem)
     assert [run_one(each, store.home) for each in (longer, again)] == ["done"] * 2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.runs.conftest import small_table, taken_up
+from treelab.data.problem import weighted_problem
 from treelab.evaluation.metrics import scores
 from treelab.learners.registry import LEARNERS
 from treelab.runs.jobs.derived import save_pruned
@@ -373,3 +374,13 @@ def test_who_was_taken_for_dead_while_it_saves_writes_no_more(
     n_written = {"split_scores": 0, "add_path": 1, "add_model": 3}[after]
     assert written == all_of_it[:n_written]
     assert (store.folder(run_id) / "checkpoint").is_dir()
+
+
+def test_rows_that_count_alike_but_for_those_left_out_are_trained_on(store, problem):
+    frame = small_table()
+    frame["used"] = [float(place % 7 > 0) for place in range(len(frame))]
+    table_id = store.add_table(frame, "small")
+    weighted = weighted_problem(replace(problem, table_id=table_id), weight="used")
+    run = train(store, weighted, "cart")
+    assert (run.state, run.error) == ("done", "")
+    assert store.rashomon(run.id) is not None

@@ -88,3 +88,25 @@ def test_a_smaller_or_edited_regression_tree_has_an_interval_of_its_own(store):
     assert store.model(edited).interval is not None
     for each in (smaller, edited):
         assert store.run(each).metrics["test"]["coverage"] > 0.6
+
+
+def test_a_tree_that_could_not_be_saved_is_not_trained_in_its_place(store, monkeypatch):
+    run = store.run(add_run(store, "cart"))
+    smaller = cost_complexity_path(store.model(run.id))[1]
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunStore, "add_model", full_disk)
+        with pytest.raises(OSError, match="No space"):
+            save_pruned(store, run, smaller)
+    left = store.runs()[0]
+    assert (left.title, left.state) == (f"CART, {smaller.n_leaves} leaves", "failed")
+    assert not left.can_resume
+    assert not store.resume(left.id)
+    with pytest.raises(LookupError, match="Make it again from the run"):
+        store.model(left.id)
+    saved = store.run(save_pruned(store, run, smaller))
+    assert saved.id != left.id
+    assert saved.summary["leaves"] == smaller.n_leaves

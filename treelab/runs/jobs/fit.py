@@ -128,7 +128,7 @@ def rashomon_set(
     at as well. ``rows`` are those that they were trained on. ValueError if these have
     weights: they have to count alike.
     """
-    if rows.weight is not None:
+    if rows.weight is not None and np.ptp(rows.weight):
         raise ValueError(
             "Other trees are scored by rows that count alike; train without the "
             f"weight {run.problem.weighting!r} to choose among them."

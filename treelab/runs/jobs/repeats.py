@@ -77,11 +77,14 @@ def cut_off_runs(store: RunStore) -> dict[tuple[tuple, int], str]:
     found: dict[tuple[tuple, int], str] = {}
     for run in store.runs():
         is_cut_off = run.state in CUT_OFF and can_be_repeated(run)
-        if is_cut_off and store.may_change(run):
-            asked = [store.plan(run.id, name) for name in ("edits", "more", "sweep")]
-            if not any(asked):
-                found.setdefault((run_kind(run), run.problem.seed), run.id)
+        if is_cut_off and store.may_change(run) and not store.has_plan(run.id):
+            found.setdefault((run_kind(run), run.problem.seed), run.id)
     return found
+
+
+def _is_or_will_be(store: RunStore, run: Run) -> bool:
+    """Whether a run is done, or will be as its learner trains it by itself."""
+    return run.state == "done" or not (run.is_finished or store.has_plan(run.id))
 
 
 def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[str]:
@@ -98,7 +101,7 @@ def create_repeats(store: RunStore, runs: Sequence[Run], n_splits: int) -> list[
     known = {
         (run_kind(run), run.problem.seed)
         for run in store.runs()
-        if run.state == "done" or not run.is_finished
+        if _is_or_will_be(store, run)
     }
     cut_off = cut_off_runs(store)
     made: list[str] = []
@@ -202,8 +205,8 @@ def folds_of(
     kind = _kind_of(learner, settings, problem)
     found: dict[int, Run] = {}
     for run in store.runs():
-        counts = run.state == "done" or not run.is_finished
-        if run.learner == learner and counts and run_kind(run) == kind:
+        is_same = run.learner == learner and run_kind(run) == kind
+        if is_same and _is_or_will_be(store, run):
             found.setdefault(run.problem.seed, run)
     return dict(sorted(found.items()))
 

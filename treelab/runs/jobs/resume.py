@@ -61,9 +61,13 @@ def drop_checkpoints(store: RunStore, run_id: str) -> None:
 
 
 def can_train_longer(store: RunStore, run: Run) -> bool:
-    """Whether a run's training can go on where it ended."""
+    """Whether a run's training can go on where it ended.
+
+    That of an edited tree, or of more trees beside another's, is not its learner's.
+    """
     has_ended = run.state == "done" and goes_on_later(run)
-    return has_ended and (store.folder(run.id) / FOLDER).is_dir()
+    is_kept = has_ended and (store.folder(run.id) / FOLDER).is_dir()
+    return is_kept and not store.has_plan(run.id)
 
 
 def train_longer(store: RunStore, run: Run) -> str:

@@ -16,7 +16,7 @@ from treelab.runs.jobs.fit import (
     target_facts,
     with_names,
 )
-from treelab.runs.store.run import Run
+from treelab.runs.store.run import SAVING, Run
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.server import Server
 from treelab.runs.store.workers import ProcessId
@@ -65,9 +65,8 @@ def save_as_run(
         asked_device = parent.device
         seconds = parent.summary.get("seconds", parent.elapsed)
         device = parent.summary.get("device", parent.device)
-    run_id = store.create(
-        learner, settings, fitted.problem, asked_device, title, parent=parent
-    )
+    given = learner, settings, fitted.problem, asked_device, title
+    run_id = store.create(*given, parent=parent, stage=SAVING)
     store.start(run_id, ProcessId.here())
     try:
         if edits:

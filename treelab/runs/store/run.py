@@ -18,6 +18,7 @@ STATES = ("queued", "running", "done", "stopped", "failed", "interrupted", "paus
 FIRST_ESTIMATE = 0.05  # of the epochs, before which no time left is estimated
 FINISHED = frozenset(STATES[2:])  # nobody trains them any more
 RESUMABLE = frozenset(STATES[4:])
+SAVING = "saving"  # the stage of a run whose model was made of another's, not trained
 _AS_JSON = ("settings", "problem", "metrics", "summary")  # columns that hold it
 _FLAGS = ("has_model", "stop_requested", "pause_requested", "is_private")
 
@@ -87,14 +88,21 @@ class Run:
 
     @property
     def can_resume(self) -> bool:
-        """Whether its training can be taken up again, from where it was if possible."""
-        return self.state in RESUMABLE and self.learner != IMPORTED
+        """Whether its training can be taken up again, from where it was if possible.
+
+        A model from elsewhere, or made of another run's by hand, was not trained: its
+        learner would give another.
+        """
+        is_trained = self.learner != IMPORTED and self.stage != SAVING
+        return self.state in RESUMABLE and is_trained
 
     @property
     def way_to_model(self) -> str:
         """What to do for a model, in a sentence; "" where it has one, or trains."""
         if self.has_model or not self.is_finished or self.learner == IMPORTED:
             return ""
+        if self.stage == SAVING:
+            return "Make it again from the run that it was made of."
         return f"{'Resume it, or t' if self.can_resume else 'T'}rain it again."
 
     @property

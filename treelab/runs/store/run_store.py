@@ -48,6 +48,7 @@ __all__ = ["Run", "RunStore", "TableInfo", "default_home"]
 T = TypeVar("T")
 
 MOST_SNAPSHOTS = 60
+PLANS = ("edits", "more", "sweep")  # see ``RunStore.add_plan``
 _ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
 
 
@@ -122,6 +123,7 @@ class RunStore(RunEvents, StoredTables):
         repeat_of: str = "",
         is_background: bool = False,
         parent: Run | None = None,
+        stage: str = "",
     ) -> str:
         """Create a run in the state "queued" and return its id.
 
@@ -134,7 +136,8 @@ class RunStore(RunEvents, StoredTables):
         learner with the table's name. Other runs are trained before one that is in the
         background, as a sweep, and before a repeat of a run on another data split, but
         for those of quick learners. It is as private as the run that it repeats, and
-        private where the parent is, of which it is made.
+        private where the parent is, of which it is made. The stage is ``SAVING`` where
+        it is not trained.
         """
         name, spec = learner_title(learner), find_spec(learner)
         priority = REPEAT_PRIORITY if repeat_of else NORMAL_PRIORITY
@@ -164,6 +167,7 @@ class RunStore(RunEvents, StoredTables):
             "repeat_of": repeat_of,
             '"user"': user,
             "is_private": is_private,
+            "stage": stage,
         }
         columns, marks = ", ".join(row), ", ".join("?" * len(row))
         statement = f"INSERT INTO runs ({columns}) VALUES ({marks})"
@@ -298,6 +302,10 @@ class RunStore(RunEvents, StoredTables):
         """Read what ``add_plan`` saved; None where the run has none of this name."""
         path = self.folder(self.run(run_id).id) / f"{name}.json"
         return path.read_text("utf-8") if path.is_file() else None
+
+    def has_plan(self, run_id: str) -> bool:
+        """Whether a run does something beside or before training its learner."""
+        return any(self.plan(run_id, name) is not None for name in PLANS)
 
     def _save(self, run_id: str, name: str, stored: Stored) -> None:
         """Save something into a folder of a run's folder, in the place of what is."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.database import Database, change, fetch, reading, writing
-from treelab.runs.store.run import FINISHED, RESUMABLE, Run
+from treelab.runs.store.run import FINISHED, RESUMABLE, SAVING, Run
 from treelab.runs.store.server import Server
 from treelab.runs.store.workers import ProcessId
 
@@ -298,8 +298,8 @@ class RunStates:
             " THEN finished - started ELSE 0 END,"
             " started = NULL, finished = NULL, first_report = NULL,"
             " first_epoch = NULL WHERE id = ? AND deleted = 0"
-            f" AND learner != ? AND state IN ({marks})",
-            (str(ProcessId.here()), run_id, IMPORTED, *RESUMABLE),
+            f" AND learner != ? AND stage != ? AND state IN ({marks})",
+            (str(ProcessId.here()), run_id, IMPORTED, SAVING, *RESUMABLE),
         )
         return n_queued == 1
 

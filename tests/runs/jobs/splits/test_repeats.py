@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 
 from tests.pages.stores import add_run
+from treelab.data.problem import folds_problem
 from treelab.runs.jobs.derived import save_pruned
 from treelab.runs.jobs.repeats import (
     can_be_repeated,
+    create_folds,
     create_repeats,
+    folds_of,
     run_kind,
     runs_by_seed,
 )
@@ -71,6 +74,19 @@ def test_an_edited_tree_that_was_cut_off_is_no_repeat(store):
     store.start(edited.id, ProcessId.here())
     store.finish(edited.id, "interrupted")
     assert made(store, [run], 1)[0].id != edited.id
+
+
+def test_an_edited_tree_that_waits_is_no_repeat_and_no_fold(store):
+    run = add_run(store, "cart")
+    (edited,) = made(store, [run], 1)
+    assert made(store, [run], 1)[0].problem.seed == 2  # the first counts as it waits
+    store.add_plan(edited.id, "edits", "{}")
+    assert made(store, [run], 1)[0].problem.seed == 1
+    problem = folds_problem(store.run(run).problem, 5)
+    (first, *_) = create_folds(store, "cart", {}, problem)
+    assert len(folds_of(store, "cart", {}, problem)) == 5
+    store.add_plan(first, "edits", "{}")
+    assert len(folds_of(store, "cart", {}, problem)) == 4
 
 
 def test_a_repeat_of_a_repeat_belongs_to_the_first_run(store):
