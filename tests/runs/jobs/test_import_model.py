@@ -195,6 +195,14 @@ def test_categories_that_are_numbers_of_a_data_frame_stay_known(home):
     wanted = model.predict(X.loc[test.X.index])
     assert store.model(run).predict(test.X) == pytest.approx(wanted)
     assert store.model(run).predict(frame) == pytest.approx(model.predict(X))
+    written = frame.reindex(columns=[*X]).astype(float)
+    written[:9] = np.nan
+    written.to_csv(home / "new.csv", index=False)
+    command = ["predict", run, str(home / "new.csv"), "--output", str(home / "p.csv")]
+    assert main(command) == 0
+    X[:9] = np.nan
+    found = pd.read_csv(home / "p.csv")["prediction"]
+    assert found.to_numpy() == pytest.approx(model.predict(X))
 
 
 def test_lost_categories_can_be_named(home, capsys):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import cast_column, column_kind, listed
+from treelab.data.columns import cast_column, listed
 from treelab.data.problem import Problem
 from treelab.data.split import JOINED, SPLITS, DataSplit
 from treelab.evaluation import metrics
@@ -17,7 +17,7 @@ from treelab.runs.jobs.fit import Fitted
 from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
-from treelab.trees.cells import noted_form, value_text
+from treelab.trees.cells import forms_of, noted_form, value_text
 from treelab.trees.date_parts import with_date_parts
 from treelab.trees.io import MOST_BYTES, Stored, load, model_from_zip, read_regular_file
 from treelab.trees.pruning_path import Model, PruningPath
@@ -172,9 +172,9 @@ def _with_forms(model: Model, frame: pd.DataFrame) -> Model:
     """
     if isinstance(model, PruningPath):
         return model
-    features = []
+    features, forms = [], forms_of(frame)
     for feature in model.features:
-        form = noted_form(frame, feature.column)
+        form = forms.get(feature.column)
         if feature.form is None and form and form.kind in ("number", feature.kind):
             if form.unit == "%" and feature.column in model.columns:
                 raise ValueError(
@@ -184,11 +184,6 @@ def _with_forms(model: Model, frame: pd.DataFrame) -> Model:
             categories = _renamed(feature.categories, form.kind == "number")
             if categories is not None:
                 feature = replace(feature, form=form, categories=categories)
-        elif feature.form is None and form is None and feature.kind == "category":
-            column = frame.get(feature.column)
-            if column is not None and column_kind(column) == "number":
-                categories = _renamed(feature.categories, are_numbers=True)
-                feature = replace(feature, categories=categories or feature.categories)
         features.append(feature)
     return replace(model, features=tuple(features))
 
