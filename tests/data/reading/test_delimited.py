@@ -6,6 +6,7 @@ import pytest
 from tests.data.reading.files import frame_of, notes_of, refusal
 from treelab.data.reading.read_table import read_table
 from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import forms_of
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", "  "])
@@ -134,4 +135,6 @@ def test_titles_that_a_spreadsheet_wrote_above_a_table_are_left_out_and_named():
     said = notes_of(text)
     assert "begins in line 3; what stands above it" in said
     assert "'old' on line 6" in said
+    known = forms_of(frame_of(text))
+    assert frame_of(text, as_in=known)["y"].tolist() == ["p", "q", "p"]
     assert "age" in frame_of("age,,\n31,a,p\n", header=1)

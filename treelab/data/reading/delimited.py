@@ -261,9 +261,9 @@ def _lines_above(text: bytes, delimiter: str, known: Collection[str]) -> int:
     n_lines, has_title = 0, False
     for line, record in islice(records(text[:SAMPLE_BYTES], delimiter), MOST_TITLES):
         cells = [cell.removeprefix(TYPED).strip() for cell in record]
-        if len(cells) < 3 or n_known(cells, known):
+        if len(cells) < 3:
             break
-        if any(cells[1:]):
+        if any(cells[1:]) or n_known(cells, known):
             is_table = 2 * sum(map(bool, cells)) >= len(cells) and len(set(cells)) > 1
             return n_lines if has_title and is_table else 0
         n_lines, has_title = line, has_title or bool(cells[0])
