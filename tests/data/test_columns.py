@@ -47,7 +47,7 @@ def test_a_frame_is_put_in_the_learned_order_and_stays_as_it_was():
     [
         (pd.DataFrame({"a": [1]}), ["b"], "no column 'b'; it has 'a'"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "Two columns.*'a'"),
-        (np.zeros((2, 3)), ["a"], "3 columns, but 1 were fitted"),
+        (np.zeros((2, 3)), ["a"], "3 columns without names, but 1 were fitted"),
         (np.zeros(3), None, r"shape \(3,\)"),
     ],
 )

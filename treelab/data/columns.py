@@ -16,7 +16,7 @@ from treelab.trees.cells import (
     read_column,
     value_text,
 )
-from treelab.trees.frames import as_array, as_pandas, form_of_moments, plain_frame
+from treelab.trees.frames import form_of_moments, named_frame, plain_frame
 from treelab.trees.words import listed
 
 TASKS = ("binary", "multiclass", "regression")
@@ -53,39 +53,21 @@ def as_frame(
     differs, if two columns have one name, or a cell holds a container or stands out
     from its column of dates.
     """
-    X = as_pandas(X)
-    if isinstance(X, pd.DataFrame):
-        frame = X.copy(deep=False)
-        frame.columns = [str(name) for name in X.columns]
-        twice = frame.columns[frame.columns.duplicated()]
-        if len(twice):
+    frame = named_frame(X, feature_names).copy(deep=False)
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"Two columns are called {twice[0]!r}; give each its own name."
+        )
+    if feature_names is not None:
+        known = set(frame.columns)
+        absent = [name for name in feature_names if name not in known]
+        if absent:
             raise ValueError(
-                f"Two columns are called {twice[0]!r}; give each its own name."
+                f"The table has no column {absent[0]!r}; it has "
+                f"{listed(list(frame.columns))}."
             )
-        if feature_names is not None:
-            known = set(frame.columns)
-            absent = [name for name in feature_names if name not in known]
-            if absent:
-                raise ValueError(
-                    f"The table has no column {absent[0]!r}; it has "
-                    f"{listed(list(frame.columns))}."
-                )
-            frame = frame[list(feature_names)]
-    else:
-        values = as_array(X)
-        if values.ndim != 2:
-            raise ValueError(
-                "A table needs rows and columns, (n_rows, n_columns), but the array "
-                f"has shape {values.shape}."
-            )
-        if feature_names is None:
-            feature_names = [f"x{i}" for i in range(values.shape[1])]
-        elif len(feature_names) != values.shape[1]:
-            raise ValueError(
-                f"The array has {values.shape[1]} columns, but {len(feature_names)} "
-                "were fitted."
-            )
-        frame = pd.DataFrame(values, columns=list(feature_names))
+        frame = frame[list(feature_names)]
     plain = plain_frame(frame, kinds)
     if plain is not frame and ATTRIBUTE not in frame.attrs:
         found = {str(n): form_of_moments(column) for n, column in frame.items()}

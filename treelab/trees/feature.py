@@ -21,7 +21,7 @@ from treelab.trees.cells import (
     read_column,
 )
 from treelab.trees.date_parts import parse_part, with_date_parts
-from treelab.trees.frames import as_array, as_pandas, form_of_moments, plain_frame
+from treelab.trees.frames import as_pandas, form_of_moments, named_frame, plain_frame
 
 KINDS = ("number", "category")
 
@@ -324,36 +324,13 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     """
     kinds = {feature.column: feature.kind for feature in features}
     forms = {f.column: f.form for f in features if f.form or f.kind == "number"}
-    X = as_pandas(X)
-    if isinstance(X, pd.DataFrame):
-        if X.columns.inferred_type != "string":
-            X = X.set_axis([str(name) for name in X.columns], axis=1)
-        parts = {feature.column: part for feature in features if (part := feature.part)}
-        dates = {column: "number" for _, column, _ in parts.values()}
-        # The form of a part is that of its dates: the part itself holds numbers.
-        _check_held(X, {name: forms[name] for name in forms if name not in parts})
-        known = {name: form for name, form in forms.items() if form is not None}
-        return with_date_parts(plain_frame(X, dates | kinds), parts, known)
-    if hasattr(X, "toarray"):
-        raise TypeError("X is a sparse matrix. Give its numbers as X.toarray().")
-    X = as_array(X)
-    if X.ndim != 2:
-        raise ValueError(
-            f"X must be a table of rows and columns, got {X.ndim} dimension(s). "
-            "Reshape one row with X.reshape(1, -1)."
-        )
-    names = list(dict.fromkeys(f.column for f in features))
-    if len(names) != X.shape[1]:
-        places = [f"x{i}" for i in range(X.shape[1])]
-        if not set(names) <= set(places):
-            raise ValueError(
-                f"X has {X.shape[1]} columns without names, but the tree knows "
-                f"{len(names)} columns. Pass a data frame with named columns."
-            )
-        names = places
-    frame = pd.DataFrame(X, columns=names)
-    _check_held(frame, forms)
-    return plain_frame(frame, kinds)
+    X = named_frame(X, list(kinds), has_more=True)
+    parts = {feature.column: part for feature in features if (part := feature.part)}
+    dates = {column: "number" for _, column, _ in parts.values()}
+    # The form of a part is that of its dates: the part itself holds numbers.
+    _check_held(X, {name: forms[name] for name in forms if name not in parts})
+    known = {name: form for name, form in forms.items() if form is not None}
+    return with_date_parts(plain_frame(X, dates | kinds), parts, known)
 
 
 def _check_held(X: pd.DataFrame, forms: Mapping[str, CellForm | None]) -> None:

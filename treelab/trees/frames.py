@@ -5,7 +5,7 @@ A date is a number, and so are a time, a duration and an exact decimal: a split 
 """
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -57,6 +57,42 @@ def as_pandas(X):
     if hasattr(X, "__arrow_c_stream__") and hasattr(X, "schema"):  # record batches
         return pd.DataFrame.from_arrow(X)
     return X
+
+
+def named_frame(
+    X, names: Sequence[str] | None = None, *, has_more: bool = False
+) -> pd.DataFrame:
+    """Return any table as a pandas frame whose columns have text names.
+
+    ``X`` is what ``as_pandas`` takes, or an array, whose columns have these ``names``;
+    None: they are called x0, x1 and so on. ``has_more``: they may be so where the
+    names are some of these.
+
+    TypeError if the array is sparse, ValueError if it has no rows and columns, or
+    another number of columns.
+    """
+    X = as_pandas(X)
+    if isinstance(X, pd.DataFrame):
+        if X.columns.inferred_type == "string":
+            return X
+        return X.set_axis([str(name) for name in X.columns], axis=1)
+    if hasattr(X, "toarray"):
+        raise TypeError("X is a sparse matrix. Give its numbers as X.toarray().")
+    X = as_array(X)
+    if X.ndim != 2:
+        raise ValueError(
+            "A table needs rows and columns, (n_rows, n_columns), but the array has "
+            f"shape {X.shape}. Reshape one row with X.reshape(1, -1)."
+        )
+    places = [f"x{i}" for i in range(X.shape[1])]
+    if names is not None and len(names) == len(places):
+        return pd.DataFrame(X, columns=list(names))
+    if names is not None and not (has_more and set(names) <= set(places)):
+        raise ValueError(
+            f"X has {X.shape[1]} columns without names, but {len(names)} were fitted. "
+            "Pass a data frame with named columns."
+        )
+    return pd.DataFrame(X, columns=places)
 
 
 def as_array(X) -> np.ndarray:
