@@ -91,17 +91,8 @@ def audit_log(store: RunStore) -> list[dict]:
 READ_ONLY = frozenset(
     {
         *("run", "runs", "events", "preparation", "queued", "in_stage", "has_waiting"),
-        *(
-            "log",
-            "snapshot",
-            "snapshots",
-            "model",
-            "path",
-            "plan",
-            "has_plan",
-            "rashomon",
-        ),
-        *("folder", "exists", "why_empty"),
+        *("log", "snapshot", "snapshots", "model", "path", "plan", "rashomon"),
+        *("has_plan", "folder", "exists", "why_empty"),
         *("table", "table_file"),  # by way of its name, which not everybody finds
     }
 )

@@ -1,5 +1,6 @@
 """Old runs go when somebody cleans, the oldest first; nothing else does."""
 
+import json
 import time
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.runs.care.conftest import finished
 from tests.runs.conftest import problem_in, small_table
 from treelab.runs.care.doctor import examine
-from treelab.runs.care.retention import Limits, plan_cleaning
+from treelab.runs.care.retention import Limits, clean, plan_cleaning
 from treelab.runs.store.database import writing
 from treelab.runs.store.files import folder_size
 from treelab.runs.store.workers import ProcessId
@@ -72,6 +73,27 @@ def test_a_table_goes_with_its_last_run_unless_it_came_today(store):
     assert planned(store, most_gb=0.0) == (["old"], ["small"])
     problem_in(store)  # came again
     assert planned(store, keep_days=30) == (["old"], [])
+
+
+@pytest.mark.parametrize("plan", ["edits", "more"])
+def test_a_run_stays_with_whose_tree_another_begins(store, plan):
+    make_older(store, 40, first := finished(store, "first"))
+    later = store.create("cart", {}, problem_in(store), title="later")
+    store.add_plan(later, plan, json.dumps({"run": first}))
+    assert planned(store, keep_days=30) == ([], [])
+    store.request_stop(later)
+    assert planned(store, keep_days=30) == (["first"], [])
+
+
+def test_a_run_that_was_taken_up_since_it_was_planned_stays(store):
+    run_id = store.create("cart", {}, problem_in(store), title="old")
+    store.start(run_id, ProcessId.here())
+    store.finish(run_id, "interrupted")
+    plan = plan_cleaning(store, Limits(keep_days=0), time.time() + DAY)
+    assert [run.id for run in plan.runs] == [run_id]
+    assert store.resume(run_id)
+    assert [*clean(store, plan)] == []
+    assert store.run(run_id).state == "queued"
 
 
 def test_only_a_cleaning_deletes(aged, monkeypatch):

@@ -1,5 +1,6 @@
 """How long runs stay and how large a data folder grows, where somebody set limits."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -50,8 +51,12 @@ class CleaningPlan:
 
 
 def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
-    """Choose what goes now: the oldest first, never a run that is not finished."""
+    """Choose what goes now: the oldest first, never a run that is not finished.
+
+    A run stays, too, with whose tree one begins that waits or trains.
+    """
     runs = store.runs()
+    begun_with = {first_id(store, run) for run in runs if not run.is_finished}
     users = Counter(table_id for run in runs for table_id in run.table_ids)
     tables = {info.id: info for info in reversed(store.tables())}
     n_bytes = size = folder_size(store.home)
@@ -77,7 +82,8 @@ def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
     for table_id in list(tables):
         size -= drop_tables([table_id])
     for run in sorted(runs, key=lambda run: run.finished or now):
-        if run.is_finished and must_go(run.finished or run.created, 0.0):
+        may_go = run.is_finished and run.id not in begun_with
+        if may_go and must_go(run.finished or run.created, 0.0):
             gone_runs.append(run)
             size -= folder_size(store.folder(run.id))
             users.subtract(run.table_ids)
@@ -85,9 +91,24 @@ def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
     return CleaningPlan(tuple(gone_runs), tuple(gone_tables), n_bytes, size)
 
 
+def first_id(store: RunStore, run: Run) -> str:
+    """Return the id of the run with whose tree a run's training begins; "" for none."""
+    try:
+        plans = [store.plan(run.id, name) for name in ("edits", "more")]
+    except LookupError:  # deleted since it was listed
+        return ""
+    return next((json.loads(text).get("run", "") for text in plans if text), "")
+
+
 def clean(store: RunStore, plan: CleaningPlan) -> Iterator[str]:
-    """Delete what a plan names, and tell each; a table needed since then stays."""
+    """Delete what a plan names, and tell each.
+
+    A table needed since then stays, and a run that was taken up again.
+    """
     for run in plan.runs:
+        with suppress(LookupError):
+            if not store.run(run.id).is_finished:
+                continue
         store.delete(run.id)
         log_action(store, "doctor", "delete run", run.id, run.title)
         yield f"Deleted the run {run.id}, {run.title}."

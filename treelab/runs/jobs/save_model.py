@@ -102,6 +102,8 @@ def _save(
     """
     split, facts = fitted.split, target_facts(fitted.problem, fitted.split.X_train)
     model = with_names(fitted.model, fitted.problem, split.X_train)
+    check()
+    store.remove_trees(run.id)  # those of an attempt that was cut off as it saved them
     if fitted.path is not None:
         check()
         store.add_path(run.id, fitted.path.with_target(**facts))

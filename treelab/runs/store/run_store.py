@@ -255,6 +255,11 @@ class RunStore(RunEvents, StoredTables):
         folder = self.folder(run.id) / "snapshots"
         return _whole(run, lambda own: _read_snapshot(own, epoch), folder)
 
+    def remove_trees(self, run_id: str) -> None:
+        """Remove a run's model, its trees by size, and those that score alike."""
+        for name in ("model", "path", "rashomon"):
+            shutil.rmtree(self.folder(run_id) / name, ignore_errors=True)
+
     def add_model(self, run_id: str, model) -> None:
         """Save a trained model (``Tree``, ``WeightedTrees`` or ``PruningPath``)."""
         self._save(run_id, "model", model)
