@@ -196,3 +196,21 @@ def test_a_last_row_of_sums_is_left_out_and_said(word):
 def test_the_column_above_the_word_total_holds_numbers():
     text = "n,z,y\n1,5,p\n2,6,q\n3,7,p\nTotal,18,\n"
     assert frame_of(text)["n"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("cells", "held"),
+    [
+        (("12E4", "13e7", "7"), "'12E4', read as the number 120000."),
+        (("1.2", "1.1", "1.10"), "'1.1' and '1.10', read as one number."),
+        (("1.50", "1.25", "2.00"), ""),
+        (("1.5E+03", "2e-5", "1"), ""),
+        (("1", "1.0", "2"), ""),
+    ],
+)
+def test_numbers_that_are_written_as_codes_are_named(cells, held):
+    text = "a,n\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells))
+    assert frame_of(text)["a"].dtype == float
+    said = notes_of(text)
+    assert ("have them read as text (--as-text 'a'" in said) == bool(held)
+    assert held in said

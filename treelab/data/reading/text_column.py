@@ -152,6 +152,8 @@ def read_column(
         if endless.any():
             value = words[codes[np.argmax(endless)]].as_py().removeprefix(TYPED)
             notes.append(infinite_note(name, value, endless, cells))
+        if as_in is None and form.kind == "number":
+            notes += filter(None, [_codes_note(words, values, name)])
         is_whole = form.kind == "number" and _matches(without_mark(words), WHOLE).all()
         if is_whole and not np.isnan(values).any():
             found = found.astype(np.int64)
@@ -231,6 +233,29 @@ def _alike_note(words: pa.Array, name: str, n_rows: int) -> str:
     return (
         f"Column {name!r} holds {pair}, which differ in case or spaces alone: they "
         "count as two categories. Write them alike if they mean the same."
+    )
+
+
+def _codes_note(words: pa.Array, values: np.ndarray, name: str) -> str:
+    """Name cells that are read as numbers and are written as codes are, if any.
+
+    Such as 12E4, which programs write as 120000 or 1.2E+05, and 1.10 beside 1.1.
+    """
+    powers = _matches(words, r"^\d+[eE]\d+$")
+    longer = words.filter(pa.array(_matches(words, r"\d[.,]\d+0$")))
+    shorter = pc.utf8_rtrim(longer, "0")
+    both = pc.is_in(shorter, value_set=words)
+    if powers.any():
+        k = int(np.argmax(powers))
+        held = f"{words[k].as_py()!r}, read as the number {values[k]:g}"
+    elif pc.any(both).as_py():
+        pair = [cells.filter(both)[0].as_py() for cells in (shorter, longer)]
+        held = f"{pair[0]!r} and {pair[1]!r}, read as one number"
+    else:
+        return ""
+    return (
+        f"Column {name!r} holds {held}. If its cells are codes, such as versions, have "
+        f"them read as text (--as-text {name!r} on the command line)."
     )
 
 
