@@ -102,14 +102,25 @@ class GivenTable:
 
 @shared(4, "Reading the new rows…")
 def read_given(
-    loaded: LoadedRun, key: str, name: str, sheet: str | None, _content: bytes
+    loaded: LoadedRun,
+    key: str,
+    name: str,
+    _content: bytes,
+    sheet: str | None = None,
+    query: str | None = None,
+    header: int | None = None,
 ) -> GivenTable:
-    """Read a table that a visitor brought as the run's model does; it is not stored."""
+    """Read a table that a visitor brought as the run's model does; it is not stored.
+
+    Of a file of several tables ``sheet``, ``query`` and ``header`` say which is meant.
+    """
     forms = forms_to_read(
         loaded.model, loaded.run.problem, lambda table_id, names: table(table_id)[names]
     )
-    found = read_table(_content, name, as_in=forms, one_column=True, sheet=sheet)
-    title, key = f"{name}, {sheet}" if sheet else name, f"{key} {sheet or ''}"
+    part = {"sheet": sheet, "query": query, "header": header}
+    found = read_table(_content, name, as_in=forms, one_column=True, **part)
+    title = f"{name}, {sheet}" if sheet and not query else name
+    key = f"{key} {part}"
     notes, dates = tuple(found.notes), tuple(found.dates)
     return GivenTable(found.frame, found.written, title, key, notes, dates)
 

@@ -12,9 +12,9 @@ from pages.cached.store import stored_table_id, table
 from pages.explain.which_row import open_new_row
 from pages.state.choices import table_titles
 from pages.widgets.page import pick_one
-from pages.widgets.upload import LABEL
+from pages.widgets.upload import LABEL, chosen_part, part_box
 from pages.widgets.words import plain, refusals
-from treelab.data.reading.file_format import KINDS
+from treelab.data.reading.file_format import KINDS, format_of
 from treelab.data.reading.table_error import ChoiceError
 from treelab.data.writing import FORMATS
 from treelab.evaluation import predictions
@@ -97,14 +97,14 @@ def _pasted() -> tuple[bytes, str, str] | None:
 def given_table(
     loaded: LoadedRun, content: bytes, name: str, key: str
 ) -> cached.GivenTable:
-    """Read a visitor's table as the run's model does; of sheets they choose one."""
+    """Read a visitor's table as the run's model does; of several they choose one."""
     try:
-        found = cached.read_given(loaded, key, name, None, content)
+        found = cached.read_given(loaded, key, name, content)
     except ChoiceError as several:
-        sheet = st.selectbox(
-            "Sheet or table", several.choices, key=f"sheet-{key}", width=360
-        )
-        found = cached.read_given(loaded, key, name, sheet, content)
+        with st.container(width=360):
+            part_box(f"part-{key}", format_of(content), several.choices)
+        part = chosen_part(f"part-{key}", several.choices)
+        found = cached.read_given(loaded, key, name, content, **part)
     if found.notes:
         with st.expander(f"How {plain(found.name)} was read"):
             for note in found.notes:

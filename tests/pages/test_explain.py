@@ -1,6 +1,8 @@
 """The Explain page."""
 
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -375,6 +377,28 @@ def test_a_pasted_table_is_predicted_and_scored(visit, store):
     shown = app.dataframe[0].value
     assert list(shown) == ["prediction", "rule"]
     assert shown["rule"][0].startswith("radius")
+
+
+def test_of_a_database_with_several_tables_one_is_chosen_or_asked_for(
+    visit, store, tmp_path
+):
+    run = add_run(store, "cart")
+    with closing(sqlite3.connect(tmp_path / "new.sqlite")) as database:
+        for name, radius in (("small", 5), ("large", 30)):
+            own = table().head(3).assign(radius=radius, colour="blue")
+            own.to_sql(name, database, index=False)
+    content = (tmp_path / "new.sqlite").read_bytes()
+    app = visit("explain", run=run, tab="New rows")
+    app.file_uploader(key="predict-file").upload("new.sqlite", content).run()
+    (chosen,) = [own for own in app.selectbox if own.label.startswith("Table (2")]
+    assert chosen.options == ["large", "small"]
+    chosen.set_value("small").run()
+    assert "kind is predicted “small” for 100%" in app.header[0].value
+    (query,) = [own for own in app.text_area if own.label == "Or a query"]
+    query.set_value("SELECT * FROM large LIMIT 2").run()
+    assert not app.exception
+    assert app.header[0].value.startswith("2 rows")
+    assert "“small”" not in app.header[0].value
 
 
 def test_an_absent_column_may_count_as_missing(visit, store):
