@@ -215,7 +215,8 @@ def from_xgboost(
     """Read a model of xgboost.
 
     xgboost compares and adds up in float32; thresholds move so that every float64 row
-    takes the same decision path, and a Forest adds up in float32 as well.
+    takes the same decision path, and a Forest adds up in float32 as well. The
+    ``weight`` of a node is its cover: the sum of its rows' hessians.
 
     Parameters
     ----------
