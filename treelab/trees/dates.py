@@ -11,11 +11,12 @@ from treelab.trees.words import parse
 
 
 # How pandas calls 2020-01-31 and 2020-01-31 12:30:00+01:00; 2020-01 is the first of it.
+# Seconds may have a comma, as logs write them.
 ISO = "ISO8601"
 # Databases write the time zone as " UTC" or +00, too.
 _ZONE = r" ?(Z|UTC|[+-]\d\d(:?\d\d)?)"
 ISO_PATTERN = (
-    rf"(\d{{4}}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?({_ZONE})?)?"
+    rf"(\d{{4}}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?({_ZONE})?)?"
     r"|[12]\d{3}-\d\d)"
 )
 # Each of these is read in one way, whatever the other dates of its column are.
@@ -50,6 +51,7 @@ def read_dates(texts: pd.Series, style: str) -> pd.Series:
     """
     iso = texts.where(texts.str.fullmatch(ISO_PATTERN))
     iso = iso.str.replace("UTC", "Z").str.replace(r" (?=[Z+-])", "", regex=True)
+    iso = iso.str.replace(",", ".")
     found = pd.to_datetime(iso, format=ISO, utc=True, errors="coerce")
     found = found.dt.tz_localize(None).dt.as_unit("us")
     for each in dict.fromkeys((style, *CLEAR)):
@@ -158,14 +160,20 @@ _UNREAD = (
     (
         "dates with a weekday",
         "2020-01-31 to have them read as dates",
-        ("%a %d %b %Y", "%a %b %d %Y", "%A %d %B %Y", "%A %B %d %Y"),
-        "",
+        (),
+        r"(?i:(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?),? .*\d{4}.*",
+    ),
+    (
+        "times without a colon between hours and minutes",
+        "2020-01-31 10:30 to have them read as dates",
+        (),
+        r"(\d{1,2} \d{1,2} \d{4}|\d{4} \d{1,2} \d{1,2}) \d{1,2} \d\d( \d\d)?",
     ),
     (
         "times of day or durations",
         "numbers of hours, such as 10.5, to have them read as numbers",
         ("%I:%M %p",),
-        r"(\d+ days?,? )?\d+:[0-5]\d(:[0-5]\d(\.\d+)?)?",
+        r"(\d+ days?,? )?\d+:[0-5]\d(:[0-5]\d)?([.,]\d+)?",
     ),
 )
 

@@ -47,6 +47,9 @@ def test_a_file_names_its_columns_of_dates():
         (["31 de enero de 2020", "1 de mayo de 2020"], "2020-01-31"),
         (["05-JAN-20", "31-DEC-21"], "2020-01-31"),
         (["05JAN2020", "31DEC2021"], "2020-01-31"),
+        (['"Fri, 31 Jan 2020 10:30:00 GMT"', '"Sat, 1 Feb 2020 9:05:10 GMT"'], "2020-"),
+        (["31.01.2020 10.30", "1.2.2020 9.05"], "2020-01-31 10:30"),
+        (["1:30.5", "2:10.75"], "numbers of hours"),
     ],
 )
 def test_dates_that_are_not_read_are_said_to_be_categories(cells, better):
@@ -55,13 +58,21 @@ def test_dates_that_are_not_read_are_said_to_be_categories(cells, better):
     (note,) = (
         each for each in read_table(text.encode()).notes if "'day' holds" in each
     )
-    assert f"such as {cells[0]!r}, so it is a category. Write them as {better}" in note
+    cell = cells[0].strip('"')
+    assert f"such as {cell!r}, so it is a category. Write them as {better}" in note
 
 
 def test_dates_have_fractions_of_seconds_and_digits_of_full_width():
     text = "day,n\n31/12/2021 12:00:00.500,1\n３１/１２/２０２１ 12:00:00.5,2\n"
     (first, second) = frame_of(text)["day"]
     assert first == second == 2021 + (364 + (12 + 0.5 / 3600) / 24) / 365
+
+
+def test_seconds_of_a_log_have_a_comma():
+    text = "day;n\n2021-01-01 00:00:00,5;1\n2021-07-02 12:00:00,000;2\n"
+    first, second = frame_of(text)["day"]
+    assert second == 2021.5
+    assert first == 2021 + 0.5 / (365 * 24 * 3600)
 
 
 def test_a_year_and_a_month_are_the_first_of_it():
