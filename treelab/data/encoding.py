@@ -1,5 +1,6 @@
 """From a data frame to the numbers that learners train on, and splits back again."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
@@ -12,6 +13,8 @@ from treelab.data.split_by import grouped_folds, has_groups
 from treelab.trees.cells import LARGEST_NUMBER, noted_units
 from treelab.trees.feature import Feature, feature_forms, feature_matrix
 from treelab.trees.tree import midpoint
+
+MOST_WHOLE = 2**53  # from here on float64 is not each whole number
 
 # Rare categories as one: values that few training rows hold share a score.
 
@@ -384,8 +387,17 @@ class EncodedColumn:
 def _number(
     column: pd.Series, unit: str, weight: np.ndarray | None = None
 ) -> EncodedColumn:
-    """Return the feature of a number column; its median stands for missing values."""
+    """Return the feature of a number column; its median stands for missing values.
+
+    A warning says where whole numbers are rounded, of which ids become one.
+    """
     values = numbers(column)
+    if column.dtype.kind in "iu" and (np.abs(values) >= MOST_WHOLE).any():
+        warnings.warn(
+            f"Column {column.name!r} holds whole numbers of more than 15 digits, which "
+            "are rounded. If they are ids, give them as text, by astype(str).",
+            stacklevel=2,
+        )
     is_known = ~np.isnan(values)
     of_known = None if weight is None else weight[is_known]
     fill = median(values[is_known], of_known) if is_known.any() else 0.0

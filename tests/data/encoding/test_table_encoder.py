@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -370,3 +372,15 @@ def test_a_split_of_ranks_parts_the_same_rows_in_the_column_s_unit(x, k, offset)
         assert (goes_left == (column <= threshold)).all()
         assert goes_left.any()
         assert not goes_left.all()
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "Int64", "int64[pyarrow]"])
+def test_whole_numbers_that_are_rounded_are_told(kind):
+    ids = pd.Series([2**53 + 1, 2**53, 7, 8] * 10).astype(kind)
+    frame, y = pd.DataFrame({"id": ids, "n": range(40)}), np.arange(40.0)
+    with pytest.warns(UserWarning, match="'id' holds whole numbers of more than 15"):
+        TableEncoder(task="regression").fit_transform(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        few = frame.assign(id=ids.clip(upper=2**53 - 1).astype(kind))
+        TableEncoder(task="regression").fit_transform(few, y)
