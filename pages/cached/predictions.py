@@ -119,10 +119,8 @@ def read_given(
     )
     part = {"sheet": sheet, "query": query, "header": header}
     found = read_table(_content, name, as_in=forms, one_column=True, **part)
-    title = f"{name}, {sheet}" if sheet and not query else name
-    key = f"{key} {part}"
     notes, dates = tuple(found.notes), tuple(found.dates)
-    return GivenTable(found.frame, found.written, title, key, notes, dates)
+    return GivenTable(found.frame, found.written, name, f"{key} {part}", notes, dates)
 
 
 @shared(2)

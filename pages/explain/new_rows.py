@@ -12,7 +12,7 @@ from pages.cached.store import stored_table_id, table
 from pages.explain.which_row import open_new_row
 from pages.state.choices import table_titles
 from pages.widgets.page import pick_one
-from pages.widgets.upload import LABEL, chosen_part, part_box
+from pages.widgets.upload import LABEL, chosen_part, part_box, part_title
 from pages.widgets.words import plain, refusals
 from treelab.data.reading.file_format import KINDS, format_of
 from treelab.data.reading.table_error import ChoiceError
@@ -105,6 +105,7 @@ def given_table(
             part_box(f"part-{key}", format_of(content), several.choices)
         part = chosen_part(f"part-{key}", several.choices)
         found = cached.read_given(loaded, key, name, content, **part)
+        found = replace(found, name=part_title(name, part))
     if found.notes:
         with st.expander(f"How {plain(found.name)} was read"):
             for note in found.notes:

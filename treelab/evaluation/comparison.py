@@ -160,8 +160,10 @@ def trained_costs(asked: Constraints, classes: Sequence, labels: Sequence):
     are meant.
     """
     costs = cost_matrix(asked, tuple(classes))
+    if costs is None:
+        return None
     places = [list(classes).index(label) for label in labels]
-    return None if costs is None else costs[np.ix_(places, places)]
+    return costs[np.ix_(places, places)]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from treelab.evaluation.comparison import (
     cost_curve,
     cost_saved,
     mean_cost,
+    trained_costs,
 )
 from treelab.trees.constraints import Constraints
 
@@ -73,3 +74,9 @@ def test_rows_without_a_cost_to_save_are_refused():
     assert cost_saved(asked, "ab", np.array(["a", "b"]), truth) == -4
     with pytest.raises(ValueError, match="nothing"):
         cost_saved(asked, "ab", truth, truth)
+
+
+def test_a_run_without_costs_has_none_for_classes_that_it_lacks():
+    assert trained_costs(Constraints(), ("a", "b"), ["a", "c"]) is None
+    asked = Constraints(class_costs={"a": {"b": 3.0}})
+    assert trained_costs(asked, ("a", "b"), ["b", "a"]).tolist() == [[0, 1], [3, 0]]
