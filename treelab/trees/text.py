@@ -440,10 +440,19 @@ def shown_threshold(tree: Tree, node: int) -> str:
     feature = tree.features[tree.feature[node]]
     if feature.is_date and np.isfinite(threshold):
         return first_moment_after(threshold, low, high)
-    text, near = threshold_text(threshold, low, high), feature.spread / 200
-    if isnan(low) and abs(parse(text) - threshold) > near:
-        return near_text(threshold, near)  # of rows that are not known, few lie so near
-    return text
+    return threshold_text(threshold, low, high, _threshold_near(tree, node))
+
+
+def _threshold_near(tree: Tree, node: int) -> float:
+    """By how much a threshold may be off as texts show it, of rows not known.
+
+    Few rows lie so near, and no other threshold of the column is shown alike.
+    """
+    feature = tree.feature[node]
+    others = tree.threshold[tree.feature == feature]
+    gaps = abs(others[np.isfinite(others)] - np.nan_to_num(tree.threshold[node]))
+    gap = gaps[gaps > 0].min(initial=inf)
+    return float(np.fmin(tree.features[feature].spread / 200, gap / 20))
 
 
 def score_goes_left(score: float, threshold: float, missing_left: bool) -> bool:

@@ -3,10 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from functools import lru_cache
 from itertools import takewhile
-from math import floor, isfinite, isnan, log10
+from math import floor, inf, isfinite, isnan, log10
 
 # Numbers and counts as people read them.
 
@@ -76,18 +76,36 @@ def signed(value: float, digits: int = 3) -> str:
     return f"+{text}" if value > 0 else text
 
 
-def threshold_text(threshold: float, low: float, high: float) -> str:
+def threshold_text(threshold: float, low: float, high: float, near: float = inf) -> str:
     """Return a threshold with few digits, so that no training row changes sides.
 
     ``low`` is the largest training value at or below it, ``high`` the smallest above
-    it; NaN where unknown.
+    it; NaN where unknown. It is then off by ``near`` at most, and not above itself.
     """
     if isnan(low) or isnan(high) or not low <= threshold < high:
-        return shortest(threshold)
+        return _from_below(threshold, near)
     # With no row on one side any number would do; it stays near its threshold.
     near = max(abs(threshold) * 0.01, 1e-300)
     low, high = max(low, threshold - near), min(high, threshold + near)
     return shortest(threshold, lambda shown: low <= shown < high)
+
+
+def _from_below(threshold: float, near: float) -> str:
+    """Return a threshold with few digits, rounded down.
+
+    Values of as many decimals then keep their side: "x < 3", read as a threshold of
+    2.9999999, is "x ≤ 2.999", as "x ≤ 3" lets 3 pass.
+    """
+    exact = shortest(threshold)
+    if not isfinite(threshold) or 0 <= threshold - parse(exact) <= near:
+        return exact
+    for digits in range(_LEAST + 1, _MOST):
+        last = _to_digits(threshold, digits).adjusted() - digits + 1
+        step = Decimal(1).scaleb(min(last, 0) if abs(threshold) < 1e7 else last)
+        short = Decimal(threshold).quantize(step, ROUND_FLOOR)
+        if isfinite(float(short)) and threshold - float(short) <= near:
+            return _text(short)
+    return _text(_to_digits(threshold, _MOST))
 
 
 def value_text(value: float, threshold: float, shown: float) -> str:

@@ -9,6 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 import treelab
 from treelab.data.reading.read_table import read_table
+from treelab.evaluation.explanations import contributions
 from treelab.trees.adapters import Forest
 from treelab.trees.pruning import cost_complexity_path
 from treelab.trees.tree import Tree
@@ -177,3 +178,22 @@ def test_durations_of_training_rows_are_days_and_other_numbers_are_none(kind):
     plain = treelab.CartRegressor().fit(file.frame, hours > 50)
     with pytest.raises(ValueError, match=r"'stay' holds .* held numbers"):
         plain.tree_.predict(frame)
+
+
+@pytest.mark.parametrize(
+    "kind", [tree.DecisionTreeClassifier, tree.DecisionTreeRegressor]
+)
+def test_a_tree_of_weighted_rows_is_pruned_and_explained_by_their_weights(kind):
+    X = rows(300, 0, missing=0.0)
+    y = (X["a"] + X["d"] ** 2 > 0.5).astype(float)
+    weight = np.random.default_rng(0).integers(1, 6, len(X)).astype(float)
+    model = kind(max_leaf_nodes=12, random_state=0).fit(X, y, sample_weight=weight)
+    ours = treelab.from_sklearn(model)
+    path = cost_complexity_path(ours)
+    theirs = model.cost_complexity_pruning_path(X, y, sample_weight=weight)
+    assert path.alphas == pytest.approx(theirs.ccp_alphas)
+    assert path.impurities == pytest.approx(theirs.impurities)
+    predicted = getattr(ours, "predict_proba" if ours.classes else "predict")(X)
+    mean = np.average(predicted.reshape(len(X), -1)[:, -1], weights=weight)
+    output = len(ours.classes or (0,)) - 1
+    assert contributions(ours, X.iloc[[0]], output).base == pytest.approx(mean)

@@ -48,7 +48,7 @@ def stump(feature, threshold, missing_left=False, **more):
         (Feature("age"), 41.5, False, "age ≤ 41.5"),
         # Of rows that are not known the spread says how near is near.
         (Feature("hPa", spread=60), 1013.2537, False, "hPa ≤ 1013"),
-        (Feature("hPa", spread=0.4), 1013.2537, False, "hPa ≤ 1013.254"),
+        (Feature("hPa", spread=0.4), 1013.2537, False, "hPa ≤ 1013.253"),
         (Feature("age"), np.inf, False, "age is known"),
         (Feature("age"), -np.inf, True, "age is missing"),
         (Feature("age"), np.inf, True, "any age"),

@@ -104,6 +104,29 @@ def test_a_threshold_has_as_few_digits_as_its_neighbours_allow(
     assert threshold_text(threshold, low, high) == text
 
 
+@given(threshold=FLOATS, near=st.floats(min_value=1e-9, max_value=1e9))
+def test_of_unknown_rows_a_threshold_is_never_shown_above_itself(threshold, near):
+    shown = parse(threshold_text(threshold, nan, nan, near))
+    assert shown <= threshold
+    assert threshold - shown <= max(near, 1e-15 * abs(threshold))
+    assert shown == pytest.approx(threshold, rel=1e-3, abs=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "text"),
+    [
+        (2.9999998807907104, "2.999"),
+        (0.7999999523162842, "0.7999"),
+        (-2.9999998, "−3"),
+        (1234567.75, "1,234,567"),
+        (20190512.75, "2.019e7"),
+        (2.4500000476837, "2.45"),
+    ],
+)
+def test_whole_numbers_keep_their_side_of_a_threshold_of_unknown_rows(threshold, text):
+    assert threshold_text(threshold, nan, nan) == text
+
+
 @given(FLOATS, FLOATS)
 def test_a_shown_value_lies_on_its_side_of_the_shown_threshold(value, threshold):
     shown = parse(shortest(threshold))

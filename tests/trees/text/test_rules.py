@@ -251,3 +251,19 @@ def test_rules_of_thousands_of_conditions_are_cut_and_written_once(monkeypatch):
     assert n_written <= 800
     assert rules["rule"].iloc[-1].endswith(" and 200 more conditions")
     assert rules["rule"].iloc[0].count(" and ") == 0
+
+
+def test_two_thresholds_of_unknown_rows_are_never_shown_alike():
+    tree = Tree.complete(
+        [Feature("x")],
+        [0, 0, 0],
+        [0.50003123, 0.50001234, 2.9999998807907104],
+        [False] * 3,
+        [[1.0], [2.0], [3.0], [4.0]],
+    )
+    assert [*to_rules(tree)["rule"]] == [
+        "x ≤ 0.500012",
+        "0.500012 < x ≤ 0.500031",
+        "0.500031 < x ≤ 2.999000",
+        "x > 2.999",
+    ]

@@ -191,12 +191,14 @@ def _read_tree(model, features, classes, target: str) -> Tree:
     value = grown.value[:, 0, :]
     n_rows = np.asarray(grown.n_node_samples)
     impurity, counts = np.full(grown.node_count, np.nan), None
+    # Rows, and classes, that were weighted; "n_rows" counts rows as they are.
+    is_weighted = not np.array_equal(grown.weighted_n_node_samples, n_rows)
     if getattr(model, "criterion", "") in ("squared_error", "friedman_mse"):
         impurity = grown.impurity
     if classes is not None:
         value = value[:, : len(classes)]
         impurity = 1 - (value**2).sum(axis=1)
-        if np.array_equal(grown.weighted_n_node_samples, n_rows):
+        if not is_weighted:
             counts = np.round(value * n_rows[:, None])
     return Tree(
         features=features,
@@ -211,4 +213,5 @@ def _read_tree(model, features, classes, target: str) -> Tree:
         classes=classes,
         target=target,
         class_counts=counts,
+        weight=grown.weighted_n_node_samples if is_weighted else None,
     )
