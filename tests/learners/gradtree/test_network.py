@@ -41,7 +41,7 @@ def network(seed=0, **settings):
     return HardTrees(
         random_starts(6, 2, 4, 1, torch.Generator().manual_seed(seed)),
         Rows(x, x, y, np.ones(len(y)), judge.errors),
-        ClassObjective(class_weights=np.ones((2, 1))),
+        ClassObjective(class_weights=np.ones(2)),
         GradTreeSettings(**settings),
     )
 

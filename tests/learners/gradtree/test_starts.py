@@ -122,7 +122,7 @@ def test_leaves_begin_near_what_their_rows_say(n_classes):
     x, y, values = rows(n_classes=n_classes)
     objective = RegressionObjective(TargetScale.of(y))
     if n_classes:
-        objective = ClassObjective(class_weights=np.ones((n_classes, 1)))
+        objective = ClassObjective(class_weights=np.ones(n_classes))
     starts = greedy_starts([grown(x, y, n_classes, 4)], x, values)
     starts = with_leaf_values(starts, x, y, np.ones(len(y)), objective)
     leaf = leaves_of(starts, x)[0].numpy()

@@ -126,7 +126,7 @@ def test_a_greedy_start_has_the_greedy_trees_splits_each_ahead_of_all_others(wid
     network = draw_starts(
         trained,
         columns,
-        ClassObjective(class_weights=np.ones((2, 1))),
+        ClassObjective(class_weights=np.ones(2)),
         GrandeSettings(init="forest", depth=3),
         torch.Generator().manual_seed(0),
         np.random.RandomState(3),

@@ -17,8 +17,7 @@ SMALLEST_MEAN, MOST_LOG = 1e-6, 20.0  # of means in units of the overall one
 class ClassObjective:
     """Classes, by their codes; raw outputs are logits."""
 
-    # (n_classes, W): weight of a row of each class, under each of ``W`` weightings.
-    class_weights: np.ndarray
+    class_weights: np.ndarray  # (n_classes,): weight of a row of each class
     # See ``class_loss``.
     loss_kind: str = "cross_entropy"
     focal_gamma: float = 2.0
@@ -39,7 +38,7 @@ class ClassObjective:
         return y
 
     def row_weights(self, y: np.ndarray) -> np.ndarray:
-        """Weights (n, W) of rows of these class codes."""
+        """Weights (n,) of rows of these class codes."""
         return self.class_weights[y]
 
     def leaf_outputs(self, raw: Tensor) -> Tensor:
@@ -71,8 +70,8 @@ class RegressionObjective:
         return self.scale.standardise(y).astype(np.float32)
 
     def row_weights(self, y: np.ndarray) -> np.ndarray:
-        """Equal weights (n, 1)."""
-        return np.ones((len(y), 1))
+        """Equal weights (n,)."""
+        return np.ones(len(y))
 
     def leaf_outputs(self, raw: Tensor) -> Tensor:
         """Raw outputs of leaves whose parameters these are, (E, L, C)."""

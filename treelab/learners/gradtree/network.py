@@ -198,7 +198,7 @@ def objective_of(
         n_outputs = as_columns(y).shape[1]
         return RegressionObjective(scale, loss.scaled(1 / scale.scale), n_outputs)
     return ClassObjective(
-        class_weights=np.ones((len(classes), 1)),
+        class_weights=np.ones(len(classes)),
         loss_kind=settings.loss,
         focal_gamma=settings.focal_gamma,
         poly_epsilon=settings.poly_epsilon,

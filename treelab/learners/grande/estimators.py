@@ -209,14 +209,14 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
     def _objective(self, settings, data):
         """Class codes under the class weights of the settings."""
         return ClassObjective(
-            class_weights=self._training_weights(data)[:, None],
+            class_weights=self._training_weights(data),
             loss_kind=settings.loss,
             focal_gamma=settings.focal_gamma,
         )
 
     def _calibrate(self, settings, network):
         """Measure how sure to be, and how far to shift towards rare classes."""
-        weights, by_cost = network.objective.class_weights[:, 0], None
+        weights, by_cost = network.objective.class_weights, None
         if self.constraints_.class_costs:
             values, own = votes(self.constraints_, self.labels())
             by_cost = values * own[:, None] / max(own.max(), 1e-300)

@@ -50,7 +50,7 @@ class Rows:
         fold = np.append(np.full(len(data.y), -1) if fold is None else fold, held_out)
         y = np.concatenate([data.y, data.y_valid])
         own = np.concatenate([data.row_weight, data.row_weight_valid])
-        weight = own * objective.row_weights(y)[:, 0]
+        weight = own * objective.row_weights(y)
         x = to_float32(np.concatenate([data.X, data.X_valid]))
         return cls(
             torch.tensor(x, device=device),
