@@ -467,7 +467,7 @@ def test_the_papers_recipe_says_what_it_selected_on(given):
     more = {"X_valid": X[::5], "y_valid": y[::5]} if given else {}
     fitted = GradTreeClassifier(recipe="paper", max_depth=2, max_epochs=2)
     origin = fitted.fit(X, y, **more).origin_
-    expected = "the validation rows that were given" if given else "a fifth of the rows"
-    assert origin.held_out == expected
+    assert origin.held_out == ("validation rows" if given else "a fifth of the rows")
     assert fitted.fit(X[45:54], y[45:54]).tree_.n_rows[0] == 9
     assert fitted.origin_.held_out == ""
+    assert fitted.fit(X[:12], np.arange(12)).origin_.held_out == ""  # no row to spare

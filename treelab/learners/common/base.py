@@ -447,7 +447,7 @@ class TableEstimator(CommonSettings, BaseEstimator):
         set_aside, validation = False, "validation rows"
         if X_valid is None:
             places, held_out = self._hold_out(rows.y, rows.groups)
-            set_aside = not np.isin(held_out, places).any()
+            set_aside = len(held_out) > 0 and not np.isin(held_out, places).any()
             rows, valid = rows.take(places), rows.take(held_out)
             validation = "a fifth of the rows" if set_aside else ""
         else:

@@ -88,7 +88,6 @@ from treelab.trees.tree import (
 
 DOUBLINGS = 2 ** np.arange(2, 10)  # leaves of trees from which the path is pruned
 JUDGED_ROWS = 50_000  # at most
-VALIDATION = {False: "the validation rows that were given", True: "a fifth of the rows"}
 
 
 class GradTree(GradTreeSettings, TunedTree):
@@ -383,7 +382,7 @@ class GradTree(GradTreeSettings, TunedTree):
     def _held_out(self, data, settings):
         """The validation rows, or the folds of greedy trees."""
         if settings.early_stopping:
-            return VALIDATION[data.held_out] if len(data.y_valid) else ""
+            return data.validation
         is_cross_validated = settings.start == "greedy" and len(data.y) >= FEWEST_ROWS
         return IN_FOLDS if is_cross_validated else ""
 
