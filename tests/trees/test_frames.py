@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.trees.make import make_table, make_tree
 from treelab.data.reading.read_table import read_table
-from treelab.trees.cells import CellForm
+from treelab.trees.cells import HOURS, CellForm
 from treelab.trees.dates import ISO
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.frames import as_pandas, plain_column, plain_frame
@@ -232,5 +232,10 @@ def test_number_features_read_dates_and_parts_of_dates_and_categories_do_not():
 
 def test_a_warning_says_that_times_of_a_frame_became_hours():
     frame = pd.DataFrame({"at": [None, dt.time(6, 30)], "n": [1, 2]})
-    with pytest.warns(UserWarning, match="'at' holds times of day, which became hours"):
-        assert plain_frame(frame)["at"].tolist()[1] == 6.5
+    for form in (None, CellForm()):
+        numbers = [Feature("at", form=form)]
+        with pytest.warns(UserWarning, match="'at' holds times of day, which became"):
+            assert feature_matrix(numbers, frame)[1] == 6.5
+    assert feature_matrix([Feature("at", form=CellForm(unit=HOURS))], frame)[1] == 6.5
+    with pytest.raises(ValueError, match=r"'at' holds times of day, but .* in days"):
+        feature_matrix([Feature("at", form=CellForm(unit="days"))], frame)

@@ -6,6 +6,7 @@ reads every later cell by it: what a cell means never depends on the cells besid
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, time, timedelta
@@ -18,7 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.types import is_bool, is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
-from treelab.trees.dates import ISO, STYLES, decimal_years, read_dates
+from treelab.trees.dates import (
+    ISO,
+    STYLES,
+    TIMES,
+    decimal_years,
+    read_dates,
+    read_times,
+)
 
 # What a spreadsheet shows where a formula has no result.
 ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
@@ -30,9 +38,12 @@ MISSING = (
 MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 DAYS = "days"  # the unit of durations
+HOURS = "hours"  # the unit of times of day
 CURRENCIES = "$€£¥₹₽₩₪₺₴₦₱฿"
-MAY_LACK = (*CURRENCIES, DAYS)  # units that a number may be written without
+MAY_LACK = (*CURRENCIES, DAYS, HOURS)  # units that a number may be written without
 TYPED = "\ue000"  # ahead of a number, date, true or false that a file holds as such
+# A time of day or a duration that a workbook holds as such.
+CLOCK = rf"{TYPED}(-?\d+ days?, )?\d+:\d\d:\d\d(\.\d+)?"
 INFINITE = r"(?i)[+-]?inf(inity)?"
 _BOOLS = ("true", "false")
 TYPED_NUMBER = r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?"  # as Python writes it
@@ -58,6 +69,9 @@ class CellForm:
     thousands: str = ""
     unit: str = ""  # a sign or word that each number carries, such as % or kg
     date: str = ""  # the style of dates: one of ``STYLES``, or ``ISO``
+    # The style of times that are read as numbers of their unit: one of ``TIMES``; ""
+    # where they were typed, so that text may be in any.
+    times: str = ""
     example: str = ""  # a cell that training rows held
     encoding: str = ""  # of the file that held the text, where it was not UTF-8
     width: int = 0  # columns of the file, where no line named them
@@ -78,6 +92,7 @@ class CellForm:
             "decimal": (".", ","),
             "thousands": ("", ".", ",", " "),
             "date": ("", ISO, *STYLES),
+            "times": ("", *TIMES),
         }
         for name, values in known.items():
             if getattr(self, name) not in values:
@@ -105,6 +120,8 @@ class CellForm:
         if self.kind == "date":
             style = "year, month and day" if self.date == ISO else STYLES[self.date][1]
             return f"dates, {style}{shown or ', such as 2020-01-31'}"
+        if self.times:
+            return f"times, {self.times}{shown}"
         how = [f"in {self.unit}"] if self.unit else []
         if self.decimal == ",":
             how.append("with decimal commas")
@@ -151,6 +168,8 @@ def read_words(
     for value, word in enumerate(("false", "true") if form.bools else ()):
         is_word = _matches(without_mark(present), f"(?i){word}")
         found[is_word], fits = value, fits | is_word
+    times = _times(present, form)
+    found, fits = np.where(np.isnan(times), found, times), fits | ~np.isnan(times)
     infinite = _matches(without_mark(present), INFINITE)
     unread = np.zeros(len(words), dtype=bool)
     unread[~absent] = ~fits & ~infinite
@@ -160,6 +179,24 @@ def read_words(
     absent = absent | np.isin(values, form.missing_numbers)  # -999 is also -999.00
     values[absent] = np.nan
     return values, absent, unread
+
+
+def _times(words: pa.Array, form: CellForm) -> np.ndarray:
+    """Return times (n_words,) as numbers of a form's unit; NaN of other words.
+
+    Times that a file holds as such are hours of plain numbers, too.
+    """
+    found = np.full(len(words), np.nan)
+    measured = form.unit in (DAYS, HOURS)
+    with_colon = pc.any(pc.match_substring(words, ":")).as_py()  # few columns, fast
+    if not with_colon or not (measured or not form.unit):
+        return found
+    typed = _matches(words, CLOCK)
+    texts = pd.Series(without_mark(words), dtype="str")
+    times = read_times(texts.where(typed, ""))
+    if measured:
+        times = times.fillna(read_times(texts.mask(typed, ""), form.times))
+    return times.to_numpy() / np.timedelta64(1, "D" if form.unit == DAYS else "h")
 
 
 def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray]:
@@ -430,11 +467,18 @@ def check_held(name: object, dtype: Any, held: CellForm, form: CellForm | None) 
 
     They are of a ``dtype`` and ``held`` in a form, or as a kind: true and false are
     categories. ``form`` is that of the training rows; None of numbers of which no more
-    is known.
+    is known. A warning says where times became hours, as numbers of other things do not
+    tell themselves from these.
     """
+    measures = {DAYS: "durations", HOURS: "times of day"}
+    what = "dates" if held.kind == "date" else measures.get(held.unit, "")
+    are_numbers = form is None or (form.kind == "number" and not form.unit)
+    if held.unit == HOURS and are_numbers:
+        words = "holds times of day, which became hours since midnight."
+        warnings.warn(f"Column {name!r} {words}", stacklevel=2)
+        return
     if form is None:
-        if held.kind == "date" or held.unit == DAYS:
-            what = "dates" if held.kind == "date" else "durations"
+        if what:
             raise ValueError(
                 f"Column {name!r} holds {what}, but the model was trained elsewhere, "
                 "on numbers. Give the column as these numbers."
@@ -442,11 +486,12 @@ def check_held(name: object, dtype: Any, held: CellForm, form: CellForm | None) 
         return
     # Of a number with a format 5% is 0.05, and of a text 5.
     is_same = held.kind == form.kind and (held.unit == "%") == (form.unit == "%")
-    is_same &= held.unit != DAYS or form.unit == DAYS
+    is_same &= held.unit not in measures or form.unit == held.unit
     is_same |= form.bools and is_bool_dtype(dtype)
     if form.kind != "category" and not is_same:
+        what = what or f"{dtype} values"
         raise ValueError(
-            f"Column {name!r} holds {dtype} values, but the training rows held {form}. "
+            f"Column {name!r} holds {what}, but the training rows held {form}. "
             "Give the column as text that is written so."
         )
 

@@ -21,6 +21,7 @@ ISO_PATTERN = (
 )
 # Each of these is read in one way, whatever the other dates of its column are.
 CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
+_HALF = " ?[AaPp][Mm]"
 _CLOCK = r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AaPp][Mm])?"
 _TIME = rf"( ({_CLOCK}|24:00(:00)?))?"
 # How people write dates, once one space separates their parts: what each style looks
@@ -93,6 +94,43 @@ def _plain(texts: pd.Series) -> pd.Series:
     return texts.str.replace(
         r"(?<!:\d\d)[-/., ]+(?=[^:]*\d)|(?<=\d)T(?=\d)", " ", regex=True
     ).str.strip()
+
+
+# How people write times of day and durations: what each style looks like.
+TIMES = {
+    "h:mm": r"\d{1,3}:[0-5]\d",
+    "h:mm:ss": (r"[+-]?(\d+ days?,? [+-]?)?\d{1,4}:[0-5]\d:[0-5]\d([.,]\d+)?"),
+    "h:mm AM": rf"(0?\d|1[0-2]):[0-5]\d{_HALF}",
+    "h:mm:ss AM": rf"(0?\d|1[0-2]):[0-5]\d:[0-5]\d{_HALF}",
+}
+
+
+def read_times(texts: pd.Series, style: str = "") -> pd.Series:
+    """Return times of day, or durations, as durations; NaT where a text is none.
+
+    They are written in one style of ``TIMES``; "" stands for any of them.
+    """
+    found = pd.Series(np.timedelta64("NaT", "ns"), index=texts.index)
+    for each in (style,) if style else TIMES:
+        written = texts[texts.str.fullmatch(TIMES[each])]
+        if each == "h:mm:ss":
+            plain = written.str.replace(",(?= )", "", regex=True)
+            times = pd.to_timedelta(plain.str.replace(",", "."), errors="coerce")
+        else:
+            times = _since_midnight(written)
+        found = found.fillna(times.dt.as_unit("ns").reindex(texts.index))
+    return found
+
+
+def find_times(texts: pd.Series) -> str:
+    """Return the style of ``TIMES`` in which all texts are written, else "".
+
+    Of 3:45 and 1:02:45 the first may be minutes and seconds, so they have none.
+    """
+    if texts.empty:
+        return ""
+    fits = (each for each in TIMES if texts.str.fullmatch(TIMES[each]).all())
+    return next(fits, "")
 
 
 def find_style(texts: pd.Series) -> tuple[str, str]:
@@ -171,9 +209,9 @@ _UNREAD = (
     ),
     (
         "times of day or durations",
-        "numbers of hours, such as 10.5, to have them read as numbers",
-        ("%I:%M %p",),
-        r"(\d+ days?,? )?\d+:[0-5]\d(:[0-5]\d)?([.,]\d+)?",
+        "1:30:00, hours first and all alike, to have them read as numbers of hours",
+        (),
+        rf"(\d+ days?,? )?\d+:[0-5]\d(:[0-5]\d)?([.,]\d+)?({_HALF})?",
     ),
 )
 

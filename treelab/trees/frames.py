@@ -4,7 +4,6 @@ A date is a number, and so are a time, a duration and an exact decimal: a split 
 ``<=`` of each. Only what is none of them is a category.
 """
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from treelab.trees.cells import DAYS, CellForm
+from treelab.trees.cells import DAYS, HOURS, CellForm
 from treelab.trees.dates import ISO, decimal_years
 
 # What the cells of a column of objects are called, the first that fits: a timedelta64
@@ -112,8 +111,7 @@ def plain_frame(
 
     ``kinds`` are the columns that matter, and how each will be read: a category is only
     checked, and stays as it is written. None: all become plain. The frame itself where
-    all is plain; see ``plain_column``. A warning says where times became hours, as
-    numbers of other things do not tell themselves from these.
+    all is plain; see ``plain_column``.
     """
     dtypes = frame.dtypes.to_numpy()
     odd = {id(t) for t in {id(t): t for t in dtypes}.values() if not _is_plain(t)}
@@ -123,13 +121,9 @@ def plain_frame(
     for place in [i for i, dtype in enumerate(dtypes) if id(dtype) in odd]:
         kind = "number" if kinds is None else kinds.get(str(frame.columns[place]))
         if kind is not None:
-            held = frame.iloc[:, place]
-            column = plain_column(held)
+            column = plain_column(frame.iloc[:, place])
             if kind == "number":
                 plain.isetitem(place, column.array)
-                if isinstance(next(iter(held.dropna()), None), time):
-                    words = "holds times of day, which became hours since midnight."
-                    warnings.warn(f"Column {held.name!r} {words}", stacklevel=2)
     return plain
 
 
@@ -172,7 +166,7 @@ def plain_column(column: pd.Series) -> pd.Series:
 
 
 def form_of_moments(column: pd.Series) -> CellForm | None:
-    """Return the form of a column of dates, periods or durations; of another None."""
+    """Return the form of a column of dates, periods, durations or times; else None."""
     dates, durations = CellForm("date", date=ISO), CellForm(unit=DAYS)
     if column.dtype.kind in "Mm":
         return dates if column.dtype.kind == "M" else durations
@@ -180,6 +174,8 @@ def form_of_moments(column: pd.Series) -> CellForm | None:
     first = None if known.empty else known.iloc[0]
     if isinstance(first, _KINDS["duration"]):
         return durations
+    if isinstance(first, _KINDS["time of day"]):
+        return CellForm(unit=HOURS)
     return dates if isinstance(first, _KINDS["date"]) else None
 
 

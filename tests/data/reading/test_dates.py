@@ -1,11 +1,15 @@
 """Dates as years with decimals, and back to months."""
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import treelab
 from tests.data.reading.files import frame_of
 from treelab.data.reading.read_table import read_table
+from treelab.trees.cells import forms_of
 from treelab.trees.dates import decimal_years, months
 
 
@@ -36,9 +40,8 @@ def test_a_file_names_its_columns_of_dates():
         (["Jan 2021", "Sept 2021"], "2020-01 "),
         (["01/2021", "11/2021"], "2020-01 "),
         (["Fri 31 Jan 2020", "Sat 1 Feb 2020"], "2020-01-31"),
-        (["10:30", "9:05", "23:59"], "numbers of hours"),
-        (["26:30:00", "9:05:10.5"], "numbers of hours"),
-        (["0 days 02:00:00", "12 days 10:00:00"], "numbers of hours"),
+        (["3:45", "1:02:45"], "1:30:00, hours first"),
+        (["10:30", "9:05 PM"], "1:30:00, hours first"),
         (["2021-Q1", "2021-Q4"], "2020-01 "),
         (["Q1 2021", "Q4 2021"], "2020-01 "),
         (["2021-W05", "2021-W52"], "2020-01 "),
@@ -49,7 +52,7 @@ def test_a_file_names_its_columns_of_dates():
         (["05JAN2020", "31DEC2021"], "2020-01-31"),
         (['"Fri, 31 Jan 2020 10:30:00 GMT"', '"Sat, 1 Feb 2020 9:05:10 GMT"'], "2020-"),
         (["31.01.2020 10.30", "1.2.2020 9.05"], "2020-01-31 10:30"),
-        (["1:30.5", "2:10.75"], "numbers of hours"),
+        (["1:30.5", "2:10.75"], "1:30:00, hours first"),
     ],
 )
 def test_dates_that_are_not_read_are_said_to_be_categories(cells, better):
@@ -79,3 +82,59 @@ def test_a_year_and_a_month_are_the_first_of_it():
     text = "day,n\n2021-01,1\n2021-07-02 12:00,2\n"
     assert frame_of(text)["day"].tolist() == [2021, 2021.5]
     assert frame_of(text.replace("-01", "-13"))["day"].dtype == "str"
+
+
+@pytest.mark.parametrize(
+    ("cells", "hours", "unit"),
+    [
+        (["10:30", "9:05", "23:59", "30:00"], [10.5, 9 + 1 / 12, 24 - 1 / 60, 30], "h"),
+        (["26:30:00", "9:05:10.5", "-"], [26.5, 9 + 310.5 / 3600, np.nan], "h"),
+        (["12:00 am", "1:30 PM", "12:15 pm"], [0, 13.5, 12.25], "h"),
+        (["1 day, 2:00:00", "2:00:00"], [26, 2], "h"),
+        (["0 days 12:00:00", "-1 days +18:00:00"], [12, -6], "D"),
+    ],
+)
+def test_times_are_numbers_of_hours_and_durations_with_days_of_days(cells, hours, unit):
+    text = "at;n\n" + "".join(f"{cell};1\n" for cell in cells)
+    result = read_table(text.encode())
+    unit = {"h": "hours", "D": "days"}[unit]
+    expected = np.array(hours) / (24 if unit == "days" else 1)
+    np.testing.assert_allclose(result.frame["at"], expected, rtol=1e-15)
+    (note,) = (each for each in result.notes if "holds times" in each)
+    first = f"{cells[0]!r} is {expected[0]:g}"
+    assert note == f"Column 'at' holds times, which became {unit}: {first}."
+    again = read_table(text.encode(), as_in=forms_of(result.frame)).frame["at"]
+    np.testing.assert_array_equal(again, result.frame["at"])
+
+
+def test_a_model_reads_times_however_a_table_holds_them():
+    texts = [f"{h}:{m:02}" for h in range(24) for m in (0, 10, 25)]
+    late = [h >= 8 for h in range(24) for m in (0, 10, 25)]
+    file = pd.DataFrame({"at": texts, "y": np.where(late, "late", "early")})
+    table = read_table(file.to_csv(index=False).encode()).frame
+    model = treelab.CartClassifier().fit(table[["at"]], table["y"])
+    clock = [dt.time(int(h), int(m)) for h, m in (t.split(":") for t in texts)]
+    for cells in (texts, clock, table["at"].tolist()):
+        assert model.score(pd.DataFrame({"at": cells}), file["y"]) == 1
+    lasting = pd.DataFrame({"at": pd.to_timedelta(table["at"], unit="h")})
+    with pytest.raises(ValueError, match=r"training rows held times, h:mm, such as"):
+        model.predict(lasting)  # days: a tenth of an hour is no tenth of a day
+    seconds = pd.DataFrame({"at": ["10:30:00"]})  # of hours, or of minutes, first?
+    with pytest.raises(ValueError, match=r"holds '10:30:00' .* times, h:mm, such as"):
+        model.predict(seconds)
+
+
+def test_a_model_of_typed_times_reads_text_in_any_style():
+    clock = pd.DataFrame({"at": [dt.time(h, 30) for h in range(24)]})
+    model = treelab.CartRegressor().fit(clock, range(24))
+    expected = model.predict(clock)
+    for style in ("%H:%M", "%H:%M:%S", "%I:%M %p"):
+        written = pd.DataFrame({"at": [t.strftime(style) for t in clock["at"]]})
+        np.testing.assert_array_equal(model.predict(written), expected)
+
+
+def test_a_time_among_many_that_cannot_be_read_is_named():
+    text = "at,n\n" + "10:30,1\n" * 9 + "noon,2\n"
+    result = read_table(text.encode())
+    assert result.frame["at"].dtype == "str"
+    assert "1 of its 10 cells is no time, such as 'noon' on" in str(result.notes)

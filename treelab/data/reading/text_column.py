@@ -14,7 +14,10 @@ from treelab.data.reading.delimited import Cells
 from treelab.data.reading.table_error import TableError
 from treelab.trees.cells import (
     CATEGORY,
+    CLOCK,
     CURRENCIES,
+    DAYS,
+    HOURS,
     INFINITE,
     MISSING,
     MISSING_NUMBER,
@@ -29,7 +32,7 @@ from treelab.trees.cells import (
     with_hyphen,
     without_mark,
 )
-from treelab.trees.dates import STYLES, find_style
+from treelab.trees.dates import STYLES, TIMES, find_style, find_times
 from treelab.trees.words import counted, listed
 
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
@@ -38,8 +41,6 @@ HEAD = 100  # cells by which it is guessed what a column holds
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
 LEADING_ZERO = r"^[+-]?0\d+$"
-# A time of day or a duration that a workbook holds as such.
-CLOCK = rf"^{TYPED}(-?\d+ days?, )?\d+:\d\d:\d\d(\.\d+)?$"
 # Currencies (EUR 5 and US$5, too), percent, or a word behind a number that is not the
 # exponent of 1,5E+03.
 UNIT = re.compile(
@@ -115,9 +116,6 @@ def read_column(
     coded = column.fill_null("").dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
     notes: list[str] = []
-    if (hours := _with_hours(words, said, as_in)) is not words:
-        words = hours
-        notes.append(f"Column {name!r} holds times, which became hours.")
     if as_in is not None:
         form = as_in
     elif said.as_text:
@@ -168,25 +166,6 @@ def read_column(
         shown = words[telling].as_py().removeprefix(TYPED)
         form = replace(form, example=shown[:40], held=tuple(missing))
     return ColumnReading(found.rename(name), form, missing, notes)
-
-
-def _with_hours(words: pa.Array, said: Said, as_in: CellForm | None) -> pa.Array:
-    """Return words with numbers of hours for times, where these are what they hold.
-
-    Times of a workbook have a mark; beside words or numbers they stay text.
-    """
-    is_time = _matches(words, CLOCK)
-    if as_in is not None:
-        are_hours = as_in.kind == "number" and not as_in.unit
-    else:
-        absent = _is_in(words, said.marks(MISSING))
-        are_hours = not said.as_text and (is_time | absent).all()
-    if not (are_hours and is_time.any()):
-        return words
-    times = pd.Series(without_mark(words.filter(pa.array(is_time))), dtype="str")
-    hours = pd.to_timedelta(times) / np.timedelta64(1, "h")
-    numbers = pa.array([f"{TYPED}{hour!r}" for hour in hours.tolist()])
-    return pc.replace_with_mask(words, pa.array(is_time), numbers)
 
 
 _SPELT = {"true": "True", "false": "False"}
@@ -342,7 +321,8 @@ def find_form(
     marked = (absent, _is_in(words, wide))
     for missing in marked:
         present = words.filter(pa.array(~missing & ~infinite))
-        form = _number_form(present, name, delimiter, said.decimal, notes)
+        form = _time_form(present, name, notes)
+        form = form or _number_form(present, name, delimiter, said.decimal, notes)
         if form is not None:
             return replace(form, missing=wide)
         if notes:
@@ -357,6 +337,25 @@ def find_form(
             notes.append(f"Column {name!r} {note}")
             break
     return CellForm("category", usual)
+
+
+def _time_form(present: pa.Array, name: str, notes: list[str]) -> CellForm | None:
+    """Return how times are written; None if one of the words is no time."""
+    if not len(present) or not pc.all(pc.match_substring(present, ":")).as_py():
+        return None
+    typed = _matches(present, f"^{CLOCK}$")
+    style = find_times(pd.Series(present.filter(pa.array(~typed)), dtype="str"))
+    if not (style or typed.all()):
+        return None
+    texts = without_mark(present)
+    has_days = not typed.any() and pc.all(pc.match_substring(texts, "day")).as_py()
+    form = CellForm(unit=DAYS if has_days else HOURS, times=style)
+    numbers, _, unread = read_words(present, form)
+    if unread.any():
+        return None
+    first = "" if typed.all() else f": {texts[0].as_py()!r} is {numbers[0]:g}"
+    notes.append(f"Column {name!r} holds times, which became {form.unit}{first}.")
+    return form
 
 
 def _number_form(
@@ -471,7 +470,7 @@ def _bad_cells(
     n_bad, n_present = n_rows[bad].sum(), n_rows[~absent].sum()
     if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
         return ""  # it is a column of words
-    row, what = int(np.argmax(bad[codes])), alike.kind
+    row, what = int(np.argmax(bad[codes])), "time" if alike.times else alike.kind
     cell = repr(words[codes[row]].as_py().removeprefix(TYPED))
     sentence = (
         f"Column {name!r} is a category, as {n_bad:,} of its {n_present:,} cells "
@@ -499,6 +498,8 @@ def _most_alike(words: pa.Array, missing: tuple[str, ...]) -> CellForm:
         forms = [replace(form, unit=own) for own in ("", unit) for form in STYLED]
     if _matches(head, r"\d{4}").mean() >= MOSTLY_NUMBERS:
         forms += [CellForm("date", date=style) for style in STYLES]
+    if _matches(head, r":\d\d").mean() >= MOSTLY_NUMBERS:
+        forms += [CellForm(unit=HOURS, times=style) for style in TIMES]
     forms = [replace(form, missing=missing) for form in forms]
     return min(forms, key=lambda form: read_words(head, form)[2].sum())
 

@@ -23,7 +23,7 @@ from treelab.data.reading.text_column import (
     read_column,
     unreadable,
 )
-from treelab.trees.cells import CATEGORY, DAYS, CellForm, check_held, value_text
+from treelab.trees.cells import CATEGORY, DAYS, HOURS, CellForm, check_held, value_text
 from treelab.trees.dates import ISO
 from treelab.trees.frames import plain_column
 from treelab.trees.words import counted
@@ -223,8 +223,8 @@ def _read_values(
         own = CellForm("date", date=ISO)
         notes.append(date_note(name))
     elif types.is_temporal(kind):
-        own = CellForm(unit=DAYS) if types.is_duration(kind) else own
-        became = own.unit or "hours since midnight"
+        own = CellForm(unit=DAYS if types.is_duration(kind) else HOURS)
+        became = "hours since midnight" if own.unit == HOURS else own.unit
         notes.append(f"Column {name!r} holds {kind} values, which became {became}.")
     form = as_in or replace(own, missing=(*own.missing, *said.missing))
     if as_in is not None and held.notna().any():
