@@ -209,6 +209,14 @@ def test_names_that_differ_by_case_alone_are_warned_of(names, said):
     assert said in found
 
 
+def test_a_column_is_warned_of_whose_twin_the_tree_does_not_read():
+    features = [Feature("Red"), Feature("red")]
+    shape = chain([0.0, 1.0])
+    feature = np.where(shape.left < 0, -1, 1)  # DuckDB would take "Red" for it
+    found = to_sql(replace(shape, features=features, feature=feature))
+    assert "rename Red or red" in found
+
+
 def test_names_and_categories_of_any_letters(engine):
     rng = np.random.default_rng(0)
     names = [name for name in AWKWARD if name]

@@ -80,21 +80,21 @@ def to_sql(tree: Exported) -> str:
     lines = [f"-- {line}" for line in heading(tree, case.inputs)]
     if case.inputs:
         lines.append("-- NULL and NaN are missing values.")
-    lines += _alike([source.column for source in case.inputs])
+    lines += _alike(tree, {source.column for source in case.inputs})
     body = case.lines() if not tree.outputs else _several(tree)
     return "\n".join([*lines, *body]) + "\n"
 
 
-def _alike(columns: list[str]) -> list[str]:
-    """Warn of names that some databases take for one another."""
+def _alike(tree: Tree, read: set[str]) -> list[str]:
+    """Warn of columns that some databases take for one that is ``read``."""
     by_name: dict[str, list[str]] = {}
-    for column in columns:
+    for column in dict.fromkeys(feature.column for feature in tree.features):
         by_name.setdefault(column.casefold(), []).append(column)
     return [
         f"-- DuckDB and SQLite take names for one that differ by case alone; rename "
         f"{' or '.join(comment(name) for name in names)} where this is run there."
         for names in by_name.values()
-        if len(names) > 1
+        if len(names) > 1 and read & {*names}
     ]
 
 
