@@ -19,7 +19,7 @@ from treelab.evaluation import counterfactuals
 from treelab.figures.tree import columns_by_path
 from treelab.trees.dates import coarsest_unit, decimal_years, from_decimal_years
 from treelab.trees.tree import OBLIQUE
-from treelab.trees.words import shortest
+from treelab.trees.words import apart, shortest
 
 MOST = 3  # counterfactuals that are shown
 ANY = "any other"
@@ -143,7 +143,7 @@ def _field(label: str, key: str, now, seen: pd.Series):
     for each in (start, chosen):  # also a number that no row has may have been put here
         if each is not None:
             known.setdefault(each, now if each == start else each)
-    names = _YES_NO if not is_number else {own: shortest(own) for own in known}
+    names = dict(zip(known, apart([*known]))) if is_number else _YES_NO
     words = {own: names.get(own, own) for own in sorted(known)}
     few = _FEW_NUMBERS if is_number else 2
     if len(known) <= few and sum(map(len, words.values())) <= _ROOM:

@@ -10,7 +10,7 @@ import pandas as pd
 from treelab.data.columns import MOST_CODES, ROWS_A_CODE, column_kind, column_note
 from treelab.trees.cells import noted_form, value_text
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
-from treelab.trees.words import counted, listed, percent, quoted, shortest
+from treelab.trees.words import apart, counted, listed, percent, quoted, shortest
 
 WORDS_A_TEXT = 4  # cells of more words on average are texts that people wrote
 TEXT_SHARE = 0.5  # where at least this share of them differ
@@ -158,13 +158,13 @@ def _of_numbers(
             "id", "Whole numbers without a gap, each once: they count the rows."
         )
     low, high = known.min(), known.max()
-    span = f"{shortest(float(low))} to {shortest(float(high))}"
+    ends = apart([low, high])
+    span = " to ".join(ends)
     if n_unique == 2:
         return Meaning(
             "yes or no",
-            f"Two different numbers, {shortest(float(low))} and "
-            f"{shortest(float(high))}: a split parts them alike as number and as "
-            "category.",
+            f"Two different numbers, {ends[0]} and {ends[1]}: a split parts them alike "
+            "as number and as category.",
         )
     if looks_like_dates(column):
         kind = "date and time" if has_times(column) else "date"

@@ -17,7 +17,15 @@ from treelab.data.split import some_rows
 from treelab.evaluation.routing import BY_CHANCE
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import days_text, moment_text
-from treelab.trees.words import counted, parse, percent, quoted, shortest, significant
+from treelab.trees.words import (
+    apart,
+    counted,
+    parse,
+    percent,
+    quoted,
+    shortest,
+    significant,
+)
 
 # How the values of one column are distributed, and the target among them.
 
@@ -131,7 +139,7 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
         low, high = values.min(), values.max()
     whole = bool((values == np.round(values)).all())
     if whole and high - low < MOST_BINS:
-        labels = [shortest(low + i) for i in range(int(high - low) + 1)]
+        labels = apart((low + np.arange(int(high - low) + 1)).tolist())
         if values.min() < low:
             labels[0] = f"≤ {labels[0]}"
         if values.max() > high:

@@ -44,6 +44,14 @@ def shortest(
     return _text(_to_digits(value, _MOST))
 
 
+def apart(values: Sequence[float]) -> list[str]:
+    """Return numbers as ``shortest`` does, or exactly where two would read alike."""
+    texts = [shortest(float(value)) for value in values]
+    if len({*texts}) == len({*values}):
+        return texts
+    return [shortest(float(value), float(value).__eq__) for value in values]
+
+
 def rounded(value: float) -> str:
     """Return a number with three significant digits, trailing zeros dropped."""
     return shortest(value, isfinite)

@@ -143,6 +143,7 @@ def test_rows_are_counted_by_bin_and_class():
         ([0] + [1] * 49, ["0", "1"]),  # the first percentile lies between them
         ([0, 5, 10, 12.5, 50] * 9, ["0", "5", "10", "12.5", "50"]),
         ([-1] + [0, 1, 2] * 300 + [9], ["≤ 0", "1", "≥ 2"]),
+        ([20190501, 20190502] * 9, ["2.0190501e7", "2.0190502e7"]),
         ([f"c{i}" for i in range(30)], None),
         ([np.nan] * 4, ["missing"]),
     ],

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treelab.trees.words import (
+    apart,
     counted,
     parse,
     percent,
@@ -125,6 +126,12 @@ def test_of_unknown_rows_a_threshold_is_never_shown_above_itself(threshold, near
 )
 def test_whole_numbers_keep_their_side_of_a_threshold_of_unknown_rows(threshold, text):
     assert threshold_text(threshold, nan, nan) == text
+
+
+@given(st.lists(FLOATS, min_size=2, unique=True))
+def test_numbers_apart_never_read_alike(values):
+    assert len({*apart(values)}) == len(values)
+    assert apart([12.5, 1234.25]) == ["12.5", "1234.25"]
 
 
 @given(FLOATS, FLOATS)
