@@ -19,6 +19,7 @@ from treelab.runs.jobs.fit import (
     run_estimator,
     without_origin,
 )
+from treelab.runs.store.database import StoreError
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, create_like
 from treelab.training.events import Callback
@@ -55,8 +56,16 @@ def save_member(
         sentence,
         {"chosen_from": run.id},
         rashomon=replace(trees, chosen=place),
-        is_same=lambda known: same_tree(store.model(known.id), tree),
+        is_same=lambda known: _has_tree(store, known, tree),
     )
+
+
+def _has_tree(store: RunStore, run: Run, tree: Tree) -> bool:
+    """Whether a run's tree is this one; of one whose files are damaged nobody knows."""
+    try:
+        return same_tree(store.model(run.id), tree)
+    except StoreError:
+        return False
 
 
 def _first(store: RunStore, run: Run, trees: RashomonSet) -> tuple[Run, RashomonSet]:

@@ -76,6 +76,17 @@ def test_a_chosen_tree_is_a_run_once_and_the_own_tree_is_the_run(trained):
     assert save_member(store, saved, own, trees.chosen, 0.05) == run_id
 
 
+def test_a_tree_is_chosen_beside_a_chosen_one_whose_files_are_damaged(trained):
+    store, run_id = trained
+    run, trees = store.run(run_id), store.rashomon(run_id)
+    other = next(i for i in range(len(trees)) if i != trees.chosen)
+    damaged = save_member(store, run, trees, other, 0.05)
+    (store.folder(damaged) / "model" / "model.json").write_text("{")
+    again = save_member(store, run, trees, other, 0.05)
+    assert again != damaged
+    assert store.model(again).n_leaves == trees.trees[other].n_leaves
+
+
 def test_all_trees_of_a_depth_are_a_run_whose_tree_is_the_best(trained):
     store, run_id = trained
     child = create_all(store, store.run(run_id), depth=2, n_thresholds=4)
