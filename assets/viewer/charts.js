@@ -2,7 +2,7 @@
 
 import { svg } from "./svg.js";
 import { meanColor } from "./color.js";
-import { cut, isMean, isolate, measure, short } from "./text.js";
+import { cut, isMean, isolate, measure, ofColumn, short } from "./text.js";
 
 /** Shares of the classes as one bar `w` wide; a sliver stays visible. */
 export function classBar(data, node, x, y, w, h) {
@@ -144,7 +144,7 @@ function numberBars(data, hist, threshold, x, y, w, h, labels, words) {
   if (labels) {
     // An ellipsis where the outermost bars hold all that lies beyond them, too.
     const [below, above] = hist.open ?? [false, false];
-    const [first, last] = hist.ends ?? [short(low), short(high)];  // dates come as words
+    const [first, last] = hist.ends ?? [ofColumn(low), ofColumn(high)];  // dates come as words
     const ends = [`${below ? "… " : ""}${first}`, `${last}${above ? " …" : ""}`];
     axisLabels(group, ends[0], marked ? words : "", ends[1], at, x, y + h + 15, w);
   }

@@ -202,3 +202,8 @@ export function short(value) {
     size >= 1000 ? WHOLE.format(Math.round(value)) : String(Number(value.toPrecision(3)));
   return text.replace("-", "−");
 }
+
+/** A value of a column, short: four digits have no comma, as in conditions, or of years. */
+export function ofColumn(value) {
+  return short(value).replace(/^(−?\d),(\d{3})$/, "$1$2");
+}

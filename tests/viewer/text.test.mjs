@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conditionLines, countShort, cut, isolate, measure, percent, short, spreadText } from "../../assets/viewer/text.js";
+import { conditionLines, countShort, cut, isolate, measure, ofColumn, percent, short, spreadText } from "../../assets/viewer/text.js";
 
 const plain = (line) => line.replace(/[\u2068\u2069]/g, "");
 
@@ -50,6 +50,7 @@ test("numbers are short and true", () => {
   assert.deepEqual([0, 0.0004, 0.034, 0.5, 0.9996, 1].map(percent), ["0%", "<0.1%", "3.4%", "50%", ">99.9%", "100%"]);
   assert.deepEqual([0, 1234.5, 0.012345, -2.5, 12345678].map(short), ["0", "1,235", "0.0123", "−2.5", "1.23e7"]);
   assert.deepEqual([950, 12345, 179000, 1785770].map(countShort), ["950", "12.3k", "179k", "1.8M"]);
+  assert.deepEqual([2019, -1482, 35000, 0.25].map(ofColumn), ["2019", "−1482", "35,000", "0.25"]);
   assert.deepEqual([percent(null), short(null)], ["–", "–"]);
 });
 
