@@ -260,7 +260,7 @@ def test_languages_say_which_ensembles_they_cannot_hold():
 @pytest.mark.parametrize("weighting", ["softmax", "entmax15"])
 def test_ten_thousand_rows_predict_alike(kind, weighting, tmp_path):
     rng = np.random.default_rng(7)
-    model = make_ensemble(rng, kind, weighting, n_trees=300, depth=5)
+    model = make_ensemble(rng, kind, weighting, n_trees=100, depth=5)
     table = make_rows(rng, 10_000)
     check_onnx(model, table)
     check_c(model, table, tmp_path)
