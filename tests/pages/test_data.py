@@ -378,8 +378,8 @@ def test_what_is_edited_of_columns_is_said_to_the_reader():
 def test_a_press_is_answered_while_columns_are_looked_through(monkeypatch):
     free = Event()
     state = Mock(get=Mock(side_effect=InterruptedError))  # as Streamlit stops here
+    monkeypatch.setattr("pages.widgets.page.readiness", lambda: None)
     with monkeypatch.context() as patched:
-        patched.setattr("pages.widgets.page.readiness", lambda: None)
         patched.setattr("pages.widgets.page.st.session_state", state)
         with pytest.raises(InterruptedError):
             at_leisure(free.wait, 60)

@@ -301,7 +301,7 @@ def test_dates_are_compared_as_dates(kind, missing_left, engine):
     halves = (years + rng.permutation(years)) / 2
     day = Feature("on", form=CellForm("date", date="ISO8601"))
     separators = " T" if isinstance(engine, Sqlite) else " "
-    for threshold in [*years[:15], *halves[:15], 2022.0, 2023.0, INF, -INF]:
+    for threshold in [*years[:8], *halves[:8], 2022.0, 2023.0, INF, -INF]:
         tree = stump(day, threshold, missing_left=[missing_left] * 3)
         for separator in separators:
             texts = [str(each).replace(" 00:00:00", "") for each in moments]
