@@ -78,6 +78,18 @@ def _dealt(items: list, n_processes: int) -> list:
     return short + sorted(long, key=lambda item: place[item.path] % (n_processes - 1))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def folds_drawn_once():
+    """Folds are drawn once, as of a large table, which is faster.
+
+    A file in which a claim hangs on the draws has a fixture of this name that lets
+    folds be drawn as ever.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_server(tmp_path_factory):
     """The data folder and the address of the app that tests in a browser share."""

@@ -21,15 +21,3 @@ def small_search(monkeypatch):
     """All steps of the search for a size, with few candidates in each."""
     monkeypatch.setattr("treelab.learners.common.tuned_tree.DEPTHS", (2,))
     monkeypatch.setattr("treelab.learners.common.tuned_tree.LEAF_SIZES", (1,))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def folds_drawn_once():
-    """Folds are drawn once, as of a large table, which is faster.
-
-    A file in which a claim hangs on the draws has a fixture of this name that lets
-    folds be drawn as ever.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("treelab.learners.common.folds.REPEATED_ROWS", 20)
-        yield

@@ -10,7 +10,10 @@ import pytest
 FIT_ALL = """
 import hashlib, json, sys
 import numpy as np, pandas as pd, torch
+from treelab.learners.common import folds
 from treelab.learners.registry import LEARNERS, make_estimator
+
+folds.REPEATED_ROWS = 0  # drawn once, which is faster
 
 SMALL = {
     "cart": {"min_samples_leaf": 50, "max_leaf_nodes": 16},
