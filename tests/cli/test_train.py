@@ -248,7 +248,7 @@ def killed_in_the_second_fold(command, home):
         runs = RunStore(home).runs() if (home / "treelab.sqlite").exists() else []
         if [run.state for run in runs] == ["running", "done"]:
             break
-        time.sleep(0.01)
+        time.sleep(0.05)
     process.kill()
     process.wait()
 

@@ -18,8 +18,8 @@ PAPER = {"recipe": "paper", "n_restarts": 2, "max_epochs": 40, "batch_size": 64}
 LONG = {  # trained for some seconds
     "gradtree": {"n_restarts": 4, "n_steps": 120, "max_leaf_nodes": 16},
     "grande": {"n_estimators": 64, "max_epochs": 150, "patience": 150},
-    "get": {"max_depth": 4, "n_steps": 700, "n_starts": 6},
-    "argmin": {"depth": 4, "max_epochs": 250, "patience": 250},
+    "get": {"max_depth": 4, "n_steps": 350, "n_starts": 6},
+    "argmin": {"depth": 4, "max_epochs": 120, "patience": 120},
 }
 
 
@@ -225,7 +225,7 @@ def test_a_process_killed_in_a_cross_validation_trains_no_fold_again(
 def test_a_learner_that_grows_a_tree_at_once_ends_with_the_same_tree(store, learner):
     if learner == "optimal":
         pytest.importorskip("pystreed")
-    frame = small_table(4000)
+    frame = small_table(2000)
     frame["noise"] = np.random.default_rng(1).normal(size=len(frame)).round(3)
     table_id = store.add_table(frame, "larger")
     columns = ("size", "color", "noise")
