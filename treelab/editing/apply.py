@@ -83,12 +83,6 @@ def apply_edits(
 
 def why_not_edited(tree: Tree, constraints: Constraints) -> str:
     """Say why a tree cannot be edited, and what to do instead; "" where it can."""
-    if constraints.class_costs and len(tree.classes or ()) > 2:
-        return (
-            "A tree of costs of errors between more than two classes is not edited by "
-            "hand, since leaves are fitted by weights of classes, of which there are "
-            "too few for all costs. Train it anew with other settings instead."
-        )
     if tree.outputs:
         return (
             "A tree of several outputs is not edited by hand, since leaves are fitted "

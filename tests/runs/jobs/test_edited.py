@@ -16,7 +16,7 @@ from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.constraints import Constraints, violations
+from treelab.trees.constraints import Constraints, cost_matrix, violations
 from treelab.trees.tree import Tree
 
 QUICK = {
@@ -206,6 +206,28 @@ def test_get_trains_an_edited_tree_by_the_costs_of_its_run(store, monkeypatch):
     assert run_one(child, store.home) == "done", store.run(child).error
     assert sorted({*weights}) == pytest.approx([1 / 9, 1])
     assert store.run(child).constraints == run.constraints
+
+
+@pytest.mark.parametrize("learner", ["cart", "gradtree", "get"])
+def test_costs_between_three_classes_are_those_of_an_edited_tree_too(store, learner):
+    made = store.run(add_run(store, learner, "kind"))
+    costs = {
+        "fine": {"rough": 1.0, "small": 4.0},
+        "rough": {"fine": 9.0, "small": 2.0},
+        "small": {"fine": 3.0},
+    }
+    asked = QUICK.get(learner, {}) | {"constraints": {"class_costs": costs}}
+    run_id = store.create(learner, asked, made.problem)
+    assert run_one(run_id, store.home) == "done", store.run(run_id).error
+    run, tree = store.run(run_id), store.model(run_id)
+    log = EditLog(tree_hash(tree), (Prune("L" * (tree.n_splits > 1)),))
+    training = replace(log, training=Training(learner, below="L"))
+    child = create_trained(store, run, training)
+    assert run_one(child, store.home) == "done", store.run(child).error
+    for edited in map(store.model, (save_edited(store, run, log), child)):
+        matrix = cost_matrix(run.constraints, edited.classes)
+        cheapest = (edited.value @ matrix).argmin(axis=1)
+        assert (edited.predicted_class == cheapest).all()
 
 
 @pytest.mark.slow
