@@ -238,9 +238,13 @@ def test_train_splits_by_group_or_tests_on_a_file(home, tmp_path, capsys, refuse
 
 
 def killed_in_the_second_fold(command, home):
-    """Train in a process of its own, killed while the second fold's run trains."""
+    """Train in a process of its own, killed while the second fold's run trains.
+
+    It draws folds once, as tests do, where probabilities are measured.
+    """
     code = (
         "import sys; from tests.runs.workers import slow_tree; slow_tree.register();"
+        "from treelab.learners.common import folds; folds.REPEATED_ROWS = 20;"
         "from treelab.cli.main import main; main(sys.argv[1:])"
     )
     process = subprocess.Popen([sys.executable, "-c", code, *command])
