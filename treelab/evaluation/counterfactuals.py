@@ -284,9 +284,10 @@ def tree_counterfactuals(
 ) -> list[Counterfactual]:
     """Return the nearest row of each leaf that predicts what is wanted.
 
-    Nearest first; empty where no allowed change leads to such a leaf. Where a split
-    weighs several columns, category columns stay as they are. ValueError if leaves are
-    linear models, whose predictions are no constants, or the tree has several outputs.
+    Nearest first; empty where no allowed change leads to such a leaf. One that changes
+    more than a nearer one of the same class does is left out. Where a split weighs
+    several columns, category columns stay as they are. ValueError if leaves are linear
+    models, whose predictions are no constants, or the tree has several outputs.
     """
     check_one_output(tree)
     if tree.leaf_weights is not None:
@@ -309,7 +310,12 @@ def tree_counterfactuals(
     found: list[Counterfactual] = []
     for _, _, leaf, values in sorted(nearest, key=lambda own: own[:3]):
         made = changes.counterfactual(values, predicted.tolist()[leaf])
-        if tree.apply(made.row)[0] == leaf:
+        goes_further = any(
+            other.changes.items() <= made.changes.items()
+            and (not wanted.labels or other.prediction == made.prediction)
+            for other in found
+        )
+        if tree.apply(made.row)[0] == leaf and not goes_further:
             found.append(made)
         if len(found) == most:
             break

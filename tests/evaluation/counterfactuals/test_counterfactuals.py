@@ -1,6 +1,6 @@
 """Counterfactuals: exact ones against all possible rows, searched ones by need."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -117,6 +117,15 @@ def test_a_leaf_between_the_rows_values_is_reached_at_its_border():
     assert found
     for own in found:
         assert tree.predict(own.row)[0] == own.prediction
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_changes_more_than_a_nearer_one_is_left_out(seed):
+    tree, changes, wanted, _ = problem(seed)
+    found = tree_counterfactuals(tree, changes, wanted, most=tree.n_leaves)
+    for near, far in combinations(found, 2):
+        is_more = near.changes.items() <= far.changes.items()
+        assert not is_more or near.prediction != far.prediction
 
 
 def test_a_value_may_be_asked_for():
