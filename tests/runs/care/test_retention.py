@@ -85,6 +85,20 @@ def test_a_run_stays_with_whose_tree_another_begins(store, plan):
     assert planned(store, keep_days=30) == (["first"], [])
 
 
+def test_a_paused_run_stays_and_so_does_the_one_with_whose_tree_it_begins(store):
+    make_older(store, 40, first := finished(store, "first"))
+    later = store.create("cart", {}, problem_in(store), title="later")
+    store.add_plan(later, "edits", json.dumps({"run": first}))
+    store.request_pause(later)
+    assert store.run(later).state == "paused"
+    make_older(store, 40, later)
+    assert planned(store, keep_days=30, most_gb=0.0) == ([], [])
+    assert store.resume(later)
+    store.request_stop(later)
+    make_older(store, 40, later)
+    assert planned(store, keep_days=30)[0] == ["first", "later"]
+
+
 def test_a_run_that_was_taken_up_since_it_was_planned_stays(store):
     run_id = store.create("cart", {}, problem_in(store), title="old")
     store.start(run_id, ProcessId.here())

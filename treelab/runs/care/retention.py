@@ -51,12 +51,13 @@ class CleaningPlan:
 
 
 def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
-    """Choose what goes now: the oldest first, never a run that is not finished.
+    """Choose what goes now, the oldest first.
 
-    A run stays, too, with whose tree one begins that waits or trains.
+    A run that waits, trains or is paused stays, and so does one with whose tree such a
+    run begins.
     """
     runs = store.runs()
-    begun_with = {first_id(store, run) for run in runs if not run.is_finished}
+    begun_with = {first_id(store, run) for run in runs if not _has_ended(run)}
     users = Counter(table_id for run in runs for table_id in run.table_ids)
     tables = {info.id: info for info in reversed(store.tables())}
     n_bytes = size = folder_size(store.home)
@@ -82,13 +83,18 @@ def plan_cleaning(store: RunStore, limits: Limits, now: float) -> CleaningPlan:
     for table_id in list(tables):
         size -= drop_tables([table_id])
     for run in sorted(runs, key=lambda run: run.finished or now):
-        may_go = run.is_finished and run.id not in begun_with
+        may_go = _has_ended(run) and run.id not in begun_with
         if may_go and must_go(run.finished or run.created, 0.0):
             gone_runs.append(run)
             size -= folder_size(store.folder(run.id))
             users.subtract(run.table_ids)
             size -= drop_tables(run.table_ids)
     return CleaningPlan(tuple(gone_runs), tuple(gone_tables), n_bytes, size)
+
+
+def _has_ended(run: Run) -> bool:
+    """Whether nobody means to train a run any more; one that is paused waits."""
+    return run.is_finished and run.state != "paused"
 
 
 def first_id(store: RunStore, run: Run) -> str:
@@ -107,7 +113,7 @@ def clean(store: RunStore, plan: CleaningPlan) -> Iterator[str]:
     """
     for run in plan.runs:
         with suppress(LookupError):
-            if not store.run(run.id).is_finished:
+            if not _has_ended(store.run(run.id)):
                 continue
         store.delete(run.id)
         log_action(store, "doctor", "delete run", run.id, run.title)
