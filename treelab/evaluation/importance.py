@@ -13,7 +13,7 @@ from treelab.trees.dates import days_text
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.text import cell_text, term_fractions
-from treelab.trees.tree import OBLIQUE, Tree
+from treelab.trees.tree import OBLIQUE, Tree, knows_impurity
 from treelab.trees.words import counted, significant
 
 # What matters overall: by impurity at the splits, and by shuffling columns.
@@ -81,9 +81,14 @@ def impurity_importances(tree: Tree) -> pd.DataFrame:
 
     A weighted sum's gain is shared among its terms by ``term_fractions``. The table has
     column and importance, the largest first, of the columns that are tested; all
-    together they are the fraction that the tree, which has rows and impurities,
-    removes.
+    together they are the fraction that the tree removes. ValueError where its rows and
+    impurities, as ``with_rows`` gives them, are not known.
     """
+    if not knows_impurity(tree):
+        raise ValueError(
+            "What splits remove is known of a tree with rows and impurities at each "
+            "node. Call tree.with_rows(X, y) with the training rows first."
+        )
     total = tree.mass * np.nan_to_num(tree.impurity)
     found: dict[str, float] = {}
     for node in np.flatnonzero(~tree.is_leaf).tolist():

@@ -13,7 +13,7 @@ from treelab.evaluation.metrics import headline_score, macro_f1_of_counts
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import CostComplexityPath, SizePath, cost_complexity_path
 from treelab.trees.pruning_path import PruningPath, shown_tree
-from treelab.trees.tree import Tree, rows_by_level, rows_through, sum_up
+from treelab.trees.tree import Tree, knows_impurity, rows_by_level, rows_through, sum_up
 from treelab.trees.words import counted, shortest
 
 # Scores of every tree on a cost-complexity path, without building any of them.
@@ -336,7 +336,7 @@ def pruning_steps(
         table = size_path_table(path, split)
         return PruningSteps(path.trees[::-1], table, chosen, "leaves", fitted=fitted)
     tree = shown_tree(model)
-    if np.isnan(tree.impurity).any():
+    if not knows_impurity(tree):
         tree = tree.with_rows(*split.rows(fitted))
     pruned = cost_complexity_path(tree)
     table = cost_complexity_table(pruned, split)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from treelab.trees.io import Stored
 from treelab.trees.text import term_fractions
-from treelab.trees.tree import LEAF, OBLIQUE, PER_NODE, Tree, sum_up
+from treelab.trees.tree import LEAF, OBLIQUE, PER_NODE, Tree, knows_impurity, sum_up
 from treelab.trees.words import counted, significant
 
 # ScoredTrees: several trees of one problem, each with its scores, one chosen.
@@ -272,7 +272,7 @@ def cost_complexity_path(tree: Tree) -> CostComplexityPath:
 
     ValueError unless it has rows and their impurities, as ``with_rows`` gives them.
     """
-    if tree.n_rows[0] == 0 or np.isnan(tree.impurity[tree.n_rows > 0]).any():
+    if not knows_impurity(tree):
         raise ValueError(
             "Cost-complexity pruning needs rows and impurities at each node. "
             "Call tree.with_rows(X, y) with the training rows first."

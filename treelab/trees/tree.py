@@ -531,6 +531,11 @@ def _are_probabilities(value: np.ndarray) -> bool:
     return bool(((value >= -1e-9) & (value <= 1 + 1e-9)).all())
 
 
+def knows_impurity(tree: "Tree") -> bool:
+    """Whether a tree has rows, and the impurity of every node that has some."""
+    return bool(tree.n_rows[0] and not np.isnan(tree.impurity[tree.n_rows > 0]).any())
+
+
 def knows_interval(model: object) -> TypeGuard["Tree"]:
     """Whether a model is a tree that predicts an interval, too."""
     return isinstance(model, Tree) and model.interval_fraction is not None

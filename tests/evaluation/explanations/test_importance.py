@@ -63,7 +63,8 @@ def test_together_they_are_what_the_tree_removes():
     removed = 1 - left / (tree.n_rows[0] * tree.impurity[0])
     assert impurity_importances(tree)["importance"].sum() == pytest.approx(removed)
     unknown = replace(tree, impurity=np.full(tree.n_nodes, np.nan))
-    assert (impurity_importances(unknown)["importance"] == 0).all()
+    with pytest.raises(ValueError, match="with rows and impurities"):
+        impurity_importances(unknown)
 
 
 def test_a_tree_of_means_has_the_importances_of_its_impurity_and_trees_are_weighted():

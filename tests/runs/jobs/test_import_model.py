@@ -131,6 +131,22 @@ def test_a_file_of_anything_else_is_refused_and_not_run(home, table, capsys):
     assert "No such file" in refused(capsys, home / "no", table, "--target", "kind")
 
 
+def test_a_tree_that_does_not_know_how_values_spread_takes_the_tables_rows(
+    home, table, capsys
+):
+    frame = small_table()
+    y = np.arange(len(frame)) % 7 + frame["size"].fillna(0)
+    frame.assign(much=y).to_csv(table, index=False)
+    model = DecisionTreeRegressor(criterion="absolute_error", max_depth=2)
+    treelab.from_sklearn(model.fit(encoded(), y)).save(home / "saved")
+    run = imported(capsys, home / "saved", table, "--target", "much")
+    X, y, _ = run.problem.split(RunStore().table(run.problem.table_id)).rows("train")
+    stored = RunStore().model(run.id)
+    assert stored.impurity[0] == pytest.approx(np.var(y))
+    assert stored.n_rows[0] == len(y)
+    assert np.array_equal(stored.predict(X), model.predict(X[["size"]]))
+
+
 def test_boosted_trees_become_an_ensemble(home, table, capsys):
     frame = small_table()
     model = xgboost.XGBClassifier(n_estimators=3, max_depth=3)

@@ -19,9 +19,10 @@ from treelab.runs.store.run_store import RunStore
 from treelab.trees.adapters import Forest, from_lightgbm, from_xgboost
 from treelab.trees.cells import forms_of, noted_form, value_text
 from treelab.trees.date_parts import with_date_parts
+from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.io import MOST_BYTES, Stored, load, model_from_zip, read_regular_file
 from treelab.trees.pruning_path import Model, PruningPath
-from treelab.trees.tree import predicts_several
+from treelab.trees.tree import Tree, knows_impurity, predicts_several
 
 NOTE = (
     "This model was trained elsewhere, perhaps on some of these rows; a score on test "
@@ -140,13 +141,20 @@ def import_model(
     if model.classes is not None:
         model = _with_labels(model, model.classes, split)
         _check_labels(model.classes or (), split, problem.target)
-    if not isinstance(model, PruningPath) and not np.any(model.n_rows):
+    if not isinstance(model, PruningPath) and not _has_rows(model):
         model = model.with_rows(*split.rows("train"))
     unknown = unknown_categories(model, split.rows(JOINED).X)
     notes = [NOTE, *unknown, *_order_notes(model, split)]
     if not isinstance(model, PruningPath):
         model = replace(model, notes=(*model.notes, *notes))
     return save_as_run(store, Fitted(model, problem, split, tuple(notes)), title)
+
+
+def _has_rows(model: Tree | WeightedTrees) -> bool:
+    """Whether a model knows its training rows, and a tree how they spread, too."""
+    if isinstance(model, Tree):
+        return knows_impurity(model)
+    return bool(np.any(model.n_rows))
 
 
 def _with_spaces(model: Model, frame: pd.DataFrame) -> Model:
