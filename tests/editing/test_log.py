@@ -58,6 +58,22 @@ def test_every_edit_is_a_sentence(edit: Edit):
     assert edit.sentence().endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("threshold", "words"),
+    [
+        (1234567.75, "1,234,567.75"),
+        (2.9999999, "2.9999999"),
+        (0.8, "0.8"),
+        (-5.125, "−5.125"),
+        (1 / 3, "0.333333333"),
+    ],
+)
+def test_a_threshold_is_written_so_that_values_keep_their_side(threshold, words):
+    moved = SetThreshold("L", threshold)
+    assert moved.sentence() == f"At L: threshold moved to {words}."
+    assert SetSplit("", "a", threshold).sentence().endswith(f"split by a ≤ {words}.")
+
+
 def test_a_threshold_that_is_a_date_is_written_as_one():
     day = date(2020, 4, 3)
     split = SetSplit("", "sold", last_before(day), is_date=True)

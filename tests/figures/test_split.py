@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from tests.figures.small_trees import oblique_tree
 from treelab.figures.split import split_figure
 from treelab.trees.feature import Feature
+from treelab.trees.text import bound_text
 from treelab.trees.tree import Tree
 
 
@@ -17,6 +20,13 @@ def test_the_histogram_counts_every_row_at_the_node_by_class(mode):
     assert sum(low.y) == (y == "low").sum()
     assert sum(high.y) == (y == "high").sum()
     assert figure.layout.shapes[0].x0 == 10.0
+
+
+def test_the_line_has_the_thresholds_own_text():
+    tree, X, y = oblique_tree()
+    tree = replace(tree, threshold=[1024.5, np.nan, np.nan])
+    (line,) = split_figure(tree, 0, X, y).layout.annotations[-1:]
+    assert line.text == f"≤ {bound_text(tree, 0)}" == "≤ 1024.5"
 
 
 def test_without_labels_the_two_sides_are_coloured():

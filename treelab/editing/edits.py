@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from math import isnan
+from math import isnan, nan
 from typing import Any, ClassVar
 
 from treelab.editing.paths import SIDES
 from treelab.trees.dates import moment_text
-from treelab.trees.words import listed, quoted, shortest
+from treelab.trees.words import listed, quoted, threshold_text
 
 MOST_DEPTH = 64  # letters of a path
 
@@ -81,7 +81,7 @@ class SetSplit(Edit):
         """Return the edit in words."""
         missing = " (or missing)" if self.missing_left else ""
         if self.threshold is not None:
-            bound = f"≤ {shortest(self.threshold)}"
+            bound = f"≤ {_number_text(self.threshold)}"
             if self.is_date:
                 bound = f"before {moment_text(self.threshold)}"
             return f"{self._place}: split by {self.column} {bound}{missing}."
@@ -105,7 +105,7 @@ class SetThreshold(Edit):
 
     def sentence(self) -> str:
         """Return the edit in words."""
-        to = shortest(self.threshold)
+        to = _number_text(self.threshold)
         if self.is_date:
             to = f"before {moment_text(self.threshold)}"
         return f"{self._place}: threshold moved to {to}."
@@ -229,6 +229,11 @@ def _check_bool(name: str, value) -> None:
     """Raise ValueError unless the value is true or false."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be true or false, got {value!r}.")
+
+
+def _number_text(threshold: float) -> str:
+    """Write a threshold with up to nine digits: what is typed is read again."""
+    return threshold_text(threshold, nan, nan, abs(threshold) * 1e-9)
 
 
 def _finite(value) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from treelab.evaluation.paired_bootstrap import resampled_sums
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import moment_text
 from treelab.trees.tree import Tree, rows_through
-from treelab.trees.words import percent, shortest
+from treelab.trees.words import parse, percent, shortest
 
 # Rates by group: how often a class is predicted, and how often rightly.
 #
@@ -90,14 +89,31 @@ def groups_of(column: pd.Series) -> pd.Series:
 
 
 def _span_names(spans: pd.DataFrame, are_dates: bool) -> dict[int, str]:
-    """Write from where to where each group of numbers goes; no two read alike."""
-    numbers = [partial(shortest, digits=n) for n in range(3, 18)]
-    for write in [moment_text] if are_dates else numbers:
-        ends = [(write(low), write(high)) for low, high in spans.to_numpy(float)]
-        names = [low if low == high else f"{low} to {high}" for low, high in ends]
-        if len(set(names)) == len(names):
-            break
+    """Write from where to where each group of numbers goes, the lowest numbers first.
+
+    As written, each number of a group lies between its ends, and of no other group.
+    """
+    lows, highs = spans.to_numpy(float).T
+    above = np.nextafter([-np.inf, *highs[:-1]], np.inf)  # the group before
+    below = np.nextafter([*lows[1:], np.inf], -np.inf)  # the group after
+    names = []
+    for low, high, least, most in zip(lows, highs, above, below):
+        if are_dates:
+            ends = [moment_text(low), moment_text(high)]
+        elif low == high:
+            ends = [_end_text(low, least, most)]
+        else:
+            ends = [_end_text(low, least, low), _end_text(high, high, most)]
+        names.append(" to ".join(dict.fromkeys(ends)))
     return dict(zip(spans.index, names))
+
+
+def _end_text(end: float, least: float, most: float) -> str:
+    """Write a group's end with few digits, so that it is from ``least`` to ``most``."""
+    text = shortest(end)
+    if least <= parse(text) <= most:
+        return text
+    return shortest(end, lambda shown: least <= shown <= most)
 
 
 def rates_by_group(

@@ -17,6 +17,7 @@ from treelab.figures.style import (
     template,
     with_alpha,
 )
+from treelab.trees.text import bound_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted, percent, significant
 
@@ -70,7 +71,7 @@ def split_figure(
     figure.add_vline(
         x=float(threshold),
         line={"color": palette(mode).accent, "width": 2, "dash": "dash"},
-        annotation_text=f"≤ {significant(threshold)}",
+        annotation_text=f"≤ {bound_text(tree, node)}",
         annotation_position="top",
         row=2,
         col=1,

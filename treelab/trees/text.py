@@ -842,7 +842,8 @@ def value_within(
 ) -> str:
     """Return the value of one row, so that as shown it lies within the condition.
 
-    ``table`` is what ``as_table`` makes of the row, where that is known.
+    One that lies between a bound and the text of that is "about" that. ``table`` is
+    what ``as_table`` makes of the row, where that is known.
     """
     if isinstance(condition, ObliqueCondition):
         node, matrix = condition.node, read_features(tree, row)
@@ -859,7 +860,9 @@ def value_within(
         return "missing"
     low, high = condition.low_text or "−∞", condition.high_text or "∞"
     text = shortest(value)
-    if not parse(low) < parse(text) <= parse(high):
+    if value <= parse(low) or value > parse(high):
+        text = f"about {low if value <= parse(low) else high}"
+    elif not parse(low) < parse(text) <= parse(high):
         text = shortest(value, lambda shown: parse(low) < shown <= parse(high))
     return with_unit(text, condition.feature.unit)
 

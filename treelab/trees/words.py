@@ -117,13 +117,18 @@ def _from_below(threshold: float, near: float) -> str:
 
 
 def value_text(value: float, threshold: float, shown: float) -> str:
-    """Return a row's value so that it lies on the same side of a threshold as shown."""
+    """Return a row's value so that it lies on the same side of a threshold as shown.
+
+    One that lies between the threshold and that, as no text of it can, is "about" that.
+    """
     if isnan(value):
         return "missing"
     left = value <= threshold
     plain = shortest(value)
     if not isfinite(value) or (parse(plain) <= shown) == left:
         return plain
+    if (value <= shown) != left:
+        return f"about {shortest(shown, shown.__eq__)}"
     return shortest(value, lambda text: (text <= shown) == left)
 
 

@@ -94,6 +94,15 @@ def test_groups_are_categories_or_quarters_of_numbers():
     assert OTHERS in set(many)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-7, 1e9])
+def test_as_written_a_number_lies_in_its_own_group_alone(scale):
+    values = pd.Series(np.random.default_rng(2).gamma(2.0, scale, 400))
+    group = groups_of(values)
+    spans = {own: [parse(end) for end in own.split(" to ")] for own in group.unique()}
+    for value, own in zip(values, group):
+        assert [g for g, (low, high) in spans.items() if low <= value <= high] == [own]
+
+
 def test_quarters_of_numbers_stand_in_their_order():
     values = pd.Series(np.arange(-10.0, 91)).sample(frac=1.0, random_state=0)
     group = groups_of(values)  # as text "11 to 40" would come before "−10 to 10"

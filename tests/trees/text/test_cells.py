@@ -32,6 +32,16 @@ def test_a_path_has_one_line_a_column():
     assert path_lines(tree, missing) == ["radius ≤ 9.5 mm: it is missing"]
 
 
+def test_a_value_between_a_threshold_and_its_text_is_about_that_text():
+    tree = Tree.complete([Feature("a")], [0], [2.9999999], [False], [[1.0], [2.0]])
+    for value, line in (
+        (2.9995, "a ≤ 2.999: it is about 2.999"),
+        (2.99, "a ≤ 2.999: it is 2.99"),
+        (3.0, "a > 2.999: it is 3"),
+    ):
+        assert path_lines(tree, pd.DataFrame({"a": [value]})) == [line]
+
+
 def test_the_only_category_that_passes_is_written_once():
     job = Feature("job", "category", categories=("a", "b"), scores=(0, 1), unseen=1)
     tree = Tree.complete([job], [0], [0.5], [False], [[1, 0], [0, 1]], classes=(0, 1))

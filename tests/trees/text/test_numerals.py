@@ -142,6 +142,11 @@ def test_a_shown_value_lies_on_its_side_of_the_shown_threshold(value, threshold)
         assert (parse(text) <= shown) == (value <= threshold)
 
 
+def test_a_value_between_a_threshold_and_its_text_is_about_that_text():
+    assert value_text(2.9995, 2.9999999, 2.999) == "about 2.999"
+    assert value_text(2.719, 2.71828, 2.72) == "about 2.72"
+
+
 @pytest.mark.parametrize(
     ("share", "text"),
     [
