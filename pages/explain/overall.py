@@ -13,7 +13,6 @@ from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import dependence_figure
 from treelab.trees.feature import Feature
-from treelab.trees.tree import knows_impurity
 from treelab.trees.words import counted, percent, probability, significant
 
 
@@ -54,8 +53,6 @@ def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
 def _show_impurity(loaded: LoadedRun) -> None:
     """Draw how much impurity the splits on each feature remove."""
     tree = run_tree(loaded)
-    if not knows_impurity(tree):
-        tree = tree.with_rows(*loaded.split.rows(loaded.fitted_split))
     table = importance.impurity_importances(tree)
     if table.empty:
         return

@@ -81,6 +81,16 @@ def test_a_class_without_a_test_row_is_called_rare(store):
     assert "Fewer than 30 test rows are of 'small': " in model_card(store, run)
 
 
+def test_off_by_at_most_holds_for_as_many_rows(store):
+    run = store.run(add_run(store, "cart", "weight"))
+    X, y, _ = run.problem.split(store.table(run.problem.table_id)).rows("test")
+    error = np.sort(np.abs(store.model(run.id).predict(X) - y.to_numpy()))
+    card = model_card(store, run)
+    for fraction in (0.5, 0.75, 0.9, 0.95, 1.0):
+        least = error[int(np.ceil(fraction * len(error))) - 1]
+        assert f"| {fraction:.0%} of the rows | {significant(least)} kg |" in card
+
+
 def test_a_report_of_a_rate_says_what_was_predicted_in_all(store):
     years = {"years": 0.5 + np.arange(240) % 3}
     run = store.run(add_run(store, "cart", "weight", exposure="years", more=years))

@@ -188,9 +188,7 @@ def output_scores(
 
 
 def quantile(values: np.ndarray, level: float, weight: np.ndarray | None = None):
-    """Return a quantile of values; by weight it is one of them."""
-    if weight is None:
-        return np.quantile(values, level)
+    """Return the least of the values that a fraction of them, by weight, is up to."""
     return np.quantile(values, level, weights=weight, method="inverted_cdf")
 
 
