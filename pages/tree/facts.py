@@ -11,7 +11,7 @@ from pages.widgets.page import mode, pick_one, show_figure
 from pages.widgets.tree_viewer import show_tree
 from pages.widgets.words import capital, fitted_words, plain, short_rule, split_words
 from treelab.data.split import SPLIT_NAMES, SPLITS
-from treelab.data.writing import defused
+from treelab.data.writing import csv_text
 from treelab.evaluation import node_report as nodes
 from treelab.evaluation.metrics import TITLES, log_loss_words, output_words, total_words
 from treelab.evaluation.surrogates import Imitation
@@ -330,7 +330,7 @@ def open_rows(loaded: LoadedRun, tree: Tree, node: int, name: str) -> None:
 
         st.download_button(
             "Download as CSV",
-            lambda: defused(rows(None)).to_csv(index=False),
+            lambda: csv_text(rows(None)),
             f"{name}-{SPLIT_NAMES[split]}.csv",
             "text/csv",
             key=f"rows-csv-{loaded.run.id}",

@@ -68,5 +68,18 @@ def test_what_cannot_be_written_is_refused_in_a_sentence(tmp_path):
 
 
 def test_text_that_is_a_number_is_no_formula():
-    frame = pd.DataFrame({"x": ["-50,5", "+1.0", "-5%", "-1+1", "-(1)"]})
-    assert defused(frame)["x"].tolist() == ["-50,5", "+1.0", "-5%", "'-1+1", "'-(1)"]
+    numbers = ["-50,5", "+1.0", "-5%", "-1.5e-09", "+2E6", "-.5", "-1 234,50 €"]
+    formulas = ["-1+1", "-(1)", "-e5", "-1e", "-2 A1", "+A1", "-1e5+1", "-,"]
+    frame = pd.DataFrame({"x": numbers + formulas})
+    assert defused(frame)["x"].tolist() == numbers + [f"'{own}" for own in formulas]
+
+
+def test_a_carriage_return_in_a_cell_ends_no_line(tmp_path):
+    frame = pd.DataFrame({"a": ["x\ry", "b", "c\nd"], "n\rm": [1, 2, 3]})
+    write_table(frame, tmp_path / "a.csv")
+    again = pd.read_csv(tmp_path / "a.csv")
+    pd.testing.assert_frame_equal(again, frame)
+    read = read_table(tmp_path / "a.csv", "a.csv").frame
+    assert len(read) == 3
+    assert read.iloc[:, 1].tolist() == [1, 2, 3]
+    assert b"\r" not in FORMATS["csv"].write(FRAME)

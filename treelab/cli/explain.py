@@ -12,7 +12,7 @@ from treelab.cli.tables import read_named_table
 from treelab.data.columns import cast_column
 from treelab.data.problem import Problem
 from treelab.data.split import Rows
-from treelab.data.writing import defused
+from treelab.data.writing import csv_text
 from treelab.evaluation.ensembles import rows_decided_by_one
 from treelab.evaluation.predictions import forms_to_read, new_table, true_classes
 from treelab.reports.run_report import decision_words, prediction_words, value_words
@@ -51,7 +51,7 @@ def explain(arguments: Namespace) -> None:
     if arguments.simple_rules:
         rules = _simple_rules(model, test, arguments.share)
         as_json = rules.to_json(orient="records", indent=1, force_ascii=False) + "\n"
-        print(as_json if arguments.json else defused(rules).to_csv(index=False), end="")
+        print(as_json if arguments.json else csv_text(rules), end="")
         return
     rows: pd.DataFrame = X
     targets: pd.Series | pd.DataFrame | None = y

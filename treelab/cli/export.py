@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 
 from treelab.cli.arguments import command, find_model, printable, write_output
-from treelab.data.writing import defused
+from treelab.data.writing import csv_text
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
@@ -74,7 +74,7 @@ def _rules(tree: Tree) -> str:
     """Return a tree's rules as CSV; its notes have no place there and are printed."""
     for note in tree.notes:
         print(printable(note), file=sys.stderr)
-    return defused(to_rules(tree)).to_csv(index=False)
+    return csv_text(to_rules(tree))
 
 
 def _code(model: Tree | WeightedTrees, language: str) -> str | bytes:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from treelab.cli.arguments import command, find_model, json_text
 from treelab.cli.tables import read_named_table
-from treelab.data.writing import FORMATS, defused, write_table
+from treelab.data.writing import FORMATS, csv_text, write_table
 from treelab.evaluation.metrics import TITLES
 from treelab.evaluation.predictions import (
     DEFAULT_PARTS,
@@ -95,7 +95,7 @@ def _write(arguments: Namespace, frame: pd.DataFrame) -> None:
         write_table(frame, Path(arguments.output))
         print(f"Wrote {arguments.output}", file=sys.stderr)
     else:
-        sys.stdout.write(defused(frame).to_csv(index=False))
+        sys.stdout.write(csv_text(frame))
 
 
 def _report(

@@ -10,7 +10,10 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 MOST_EXCEL_ROWS, MOST_EXCEL_COLUMNS = 1_048_576, 16_384
-NUMBER = re.compile(r"[+-]\d[\d.,]*%?")  # -50,5 is no formula, though it is text
+# -50,5 and -1e-9 € are no formulas, though they are text.
+NUMBER = re.compile(
+    r"[+-](\d|[.,]\d)[\d.,' \u00a0\u202f]*([eE][+-]?\d+)?[ \u00a0\u202f]?[%€$£]?"
+)
 MOST_EXCEL_LETTERS = 32_767  # of one cell
 # A spreadsheet that opens a CSV file runs text that begins with one of these.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -40,9 +43,20 @@ def _defused(value):
     return f"'{value}" if is_formula else value
 
 
+def csv_text(frame: pd.DataFrame) -> str:
+    """Write a table as CSV, formulas defused.
+
+    Lines end in CR LF where a cell holds a carriage return, which pandas quotes then
+    alone.
+    """
+    safe = defused(frame)
+    text = safe.to_csv(index=False)
+    return safe.to_csv(index=False, lineterminator="\r\n") if "\r" in text else text
+
+
 def _csv(frame: pd.DataFrame) -> bytes:
-    """Write a table as CSV in UTF-8, formulas defused."""
-    return defused(frame).to_csv(index=False).encode("utf-8", errors="replace")
+    """Write a table as CSV in UTF-8."""
+    return csv_text(frame).encode("utf-8", errors="replace")
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
