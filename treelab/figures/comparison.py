@@ -84,22 +84,19 @@ def difference_figure(
         )
     ends = [abs(end) for row in drawn for end in (row.low, row.high)]
     reach = 1.15 * max([1e-3, *ends])
-    figure.add_vline(x=0, line={"color": theme.text, "width": 1})
+    zero = {"type": "line", "xref": "x", "x0": 0, "x1": 0, "yref": "paper"}
+    zero |= {"y0": 0, "y1": 1, "line": {"color": theme.text, "width": 1}}
     arrows = ("left", f"← {first} better"), ("right", f"{second} better →")
-    for x, (anchor, arrow) in zip((-reach, reach), arrows):
-        figure.add_annotation(
-            x=x,
-            y=1,
-            yref="paper",
-            yshift=14,
-            text=escape_html(arrow),
-            showarrow=False,
-            xanchor=anchor,
-        )
     return figure.update_layout(
         template=template(mode),
         height=96 + 44 * len(drawn),
         showlegend=False,
+        shapes=[zero],
+        annotations=[
+            {"x": x, "xref": "x", "xanchor": anchor, "y": 1, "yref": "paper"}
+            | {"text": escape_html(arrow), "yshift": 14, "showarrow": False}
+            for x, (anchor, arrow) in zip((-reach, reach), arrows)
+        ],
         xaxis={
             "title": {"text": f"{escape_html(second)} minus {escape_html(first)}"},
             "range": [-reach, reach],

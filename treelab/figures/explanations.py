@@ -56,8 +56,7 @@ def contributions_figure(
     ends = [base]
     for change in changes:
         ends.append(ends[-1] + change)
-    figure = go.Figure()
-    figure.add_bar(
+    bars = go.Bar(
         x=changes,
         # Two names may be alike once they are shortened.
         y=list(range(len(names))),
@@ -79,17 +78,29 @@ def contributions_figure(
     low, high = min(ends), max(ends)
     span = high - low or abs(base) or 1.0
     marks = (("mean", base, 0), ("this row", ends[-1], 18))
-    for words, value, above in marks:  # one above the other: they may be close
-        note = {"y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": "center"}
-        note |= {"text": f"{words} {significant(value)}", "yshift": above}
-        line = {"color": theme.line, "width": 1, "dash": "dot"}
-        figure.add_vline(x=value, line=line, annotation={**note, "showarrow": False})
-    return figure.update_layout(
+    line = {"color": theme.line, "width": 1, "dash": "dot"}
+    rule = {
+        "type": "line",
+        "xref": "x",
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "line": line,
+    }
+    note = {"xref": "x", "y": 1, "yref": "paper", "yanchor": "bottom"}
+    # Made at once, as plotly takes longer to change a figure; each row has one.
+    layout = go.Layout(
         template=template(mode),
         height=100 + 40 * n_bars,
         margin={"l": 8, "r": 8, "t": 44, "b": 8},
         showlegend=False,
         dragmode=False,  # nothing to zoom into, and drawn sooner without
+        shapes=[{**rule, "x0": value, "x1": value} for _, value, _ in marks],
+        annotations=[
+            {**note, "x": value, "showarrow": False, "yshift": above}
+            | {"text": f"{words} {significant(value)}"}
+            for words, value, above in marks  # one above the other: they may be close
+        ],
         xaxis={
             "title": {"text": escape_html(title)},
             "fixedrange": True,
@@ -106,6 +117,7 @@ def contributions_figure(
             ],
         },
     )
+    return go.Figure(bars, layout)
 
 
 def _named(name: str, value: str, color: str) -> str:

@@ -333,17 +333,22 @@ def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     return with_date_parts(plain_frame(X, dates | kinds), parts, known)
 
 
+_NUMBERS, _BOOLS = CellForm(), CellForm("category")
+
+
 def _check_held(X: pd.DataFrame, forms: Mapping[str, CellForm | None]) -> None:
     """Raise ValueError where typed columns are not what those of training rows held."""
     for place, (name, dtype) in enumerate(zip(map(str, X.columns), X.dtypes)):
+        if name not in forms:
+            continue
         noted = noted_form(X, name)
-        if name not in forms or (noted is not None and forms[name] == noted):
+        if noted is not None and forms[name] == noted:
             continue
         is_number = is_numeric_dtype(dtype)  # true and false, too
         moments = None if is_number else form_of_moments(X.iloc[:, place])
         if not (is_number or moments):
             continue
-        plain = CellForm("category" if is_bool_dtype(dtype) else "number")
+        plain = _BOOLS if is_bool_dtype(dtype) else _NUMBERS
         try:
             check_held(name, dtype, noted or moments or plain, forms[name])
         except ValueError:
