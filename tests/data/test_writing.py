@@ -54,6 +54,13 @@ def test_excel_holds_text_as_text(tmp_path):
     assert read["count"].tolist() == [1, -2, 3, 4]
 
 
+def test_excel_tells_long_ids_apart(tmp_path):
+    ids = [10**17 + 1, 10**17 + 2, 5]
+    write_table(pd.DataFrame({"id": ids, "x": [1, 2, 3]}), tmp_path / "a.xlsx")
+    read = read_table(tmp_path / "a.xlsx", "a.xlsx").frame
+    assert read["id"].tolist() == [str(own) for own in ids]
+
+
 def test_parquet_is_the_table_itself():
     content = FORMATS["parquet"].write(FRAME)
     pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(content)), FRAME)

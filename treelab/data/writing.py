@@ -15,6 +15,7 @@ NUMBER = re.compile(
     r"[+-](\d|[.,]\d)[\d.,' \u00a0\u202f]*([eE][+-]?\d+)?[ \u00a0\u202f]?[%€$£]?"
 )
 MOST_EXCEL_LETTERS = 32_767  # of one cell
+MOST_EXCEL_DIGITS = 15  # of a number; others read alike
 # A spreadsheet that opens a CSV file runs text that begins with one of these.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -90,8 +91,12 @@ def _excel(frame: pd.DataFrame) -> bytes:
 
 
 def _plain(value):
-    """Return a number, or true or false, as it is, and else text that fits a cell."""
-    is_plain = isinstance(value, bool | int | float)
+    """Return a number, or true or false, as it is, and else text that fits a cell.
+
+    Whole numbers of more digits than a spreadsheet knows, as ids have, are text.
+    """
+    is_long = isinstance(value, int) and abs(value) >= 10**MOST_EXCEL_DIGITS
+    is_plain = isinstance(value, bool | int | float) and not is_long
     return value if is_plain else str(value)[:MOST_EXCEL_LETTERS]
 
 
