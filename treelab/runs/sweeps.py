@@ -236,6 +236,21 @@ def n_ended(study: Study) -> int:
     return sum(_state(trial) in ENDED for trial in trials)
 
 
+def seconds_searched(study: Study) -> float:
+    """Return for how long trials that are done or pruned were tried, in any process.
+
+    Of several at once the time counts once.
+    """
+    states = (TrialState.COMPLETE, TrialState.PRUNED)
+    trials = study.get_trials(deepcopy=False, states=states)
+    spans = [(t.datetime_start, t.datetime_complete) for t in trials]
+    seconds, until = 0.0, datetime.min
+    for start, end in sorted((start, end) for start, end in spans if start and end):
+        seconds += max((end - max(start, until)).total_seconds(), 0.0)
+        until = max(until, end)
+    return seconds
+
+
 def end_stale_trials(study: Study) -> None:
     """Fail the trials of processes that are gone, and those left by this one."""
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):

@@ -186,7 +186,7 @@ def _times(words: pa.Array, form: CellForm) -> np.ndarray:
 
     Times that a file holds as such are hours of plain numbers, too.
     """
-    found = np.full(len(words), np.nan)
+    found, words = np.full(len(words), np.nan), with_hyphen(words)
     measured = form.unit in (DAYS, HOURS)
     with_colon = pc.any(pc.match_substring(words, ":")).as_py()  # few columns, fast
     if not with_colon or not (measured or not form.unit):

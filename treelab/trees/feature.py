@@ -319,10 +319,14 @@ class FeatureReader:
 def as_table(features: Sequence[Feature], X) -> pd.DataFrame:
     """Return ``X`` as a data frame whose columns carry the features' names.
 
-    Dates and other measures that number features read are numbers there. Parts of
-    dates, such as "month of admitted", are computed where it has the dates.
+    Dates and other measures that number features read are numbers there, as they are
+    where a person made categories of such numbers. Parts of dates, such as "month of
+    admitted", are computed where it has the dates.
     """
-    kinds = {feature.column: feature.kind for feature in features}
+    kinds = {
+        f.column: f.kind if f.form is None or f.form.kind == "category" else "number"
+        for f in features
+    }
     forms = {f.column: f.form for f in features if f.form or f.kind == "number"}
     X = named_frame(X, list(kinds), has_more=True)
     parts = {feature.column: part for feature in features if (part := feature.part)}

@@ -1,6 +1,7 @@
 """Dates as years with decimals, and back to months."""
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 import treelab
 from tests.data.reading.files import frame_of
+from treelab.data.problem import make_problem
 from treelab.data.reading.read_table import read_table
 from treelab.trees.cells import forms_of
 from treelab.trees.dates import decimal_years, months
@@ -92,6 +94,8 @@ def test_a_year_and_a_month_are_the_first_of_it():
         (["12:00 am", "1:30 PM", "12:15 pm"], [0, 13.5, 12.25], "h"),
         (["1 day, 2:00:00", "2:00:00"], [26, 2], "h"),
         (["0 days 12:00:00", "-1 days +18:00:00"], [12, -6], "D"),
+        (["-1:30:00", "−0:45:00"], [-1.5, -0.75], "h"),
+        (["10:30", "０９：１５"], [10.5, 9.25], "h"),
     ],
 )
 def test_times_are_numbers_of_hours_and_durations_with_days_of_days(cells, hours, unit):
@@ -131,6 +135,19 @@ def test_a_model_of_typed_times_reads_text_in_any_style():
     for style in ("%H:%M", "%H:%M:%S", "%I:%M %p"):
         written = pd.DataFrame({"at": [t.strftime(style) for t in clock["at"]]})
         np.testing.assert_array_equal(model.predict(written), expected)
+
+
+def test_moments_of_a_frame_that_a_person_made_categories_are_those_of_training():
+    late = np.tile([False, True, False, True], 30)
+    days = pd.Timestamp(2020, 5, 1) + pd.to_timedelta(np.tile(range(4), 30), unit="D")
+    clock = [dt.time(day.day * 5, 30) for day in days]
+    lasting = days - days[0]
+    for cells in (days, [day.date() for day in days], clock, lasting):
+        frame = pd.DataFrame({"at": cells, "y": late})
+        problem = make_problem(frame, "y", columns=["at"])
+        X = replace(problem, kinds=(("at", "category"),)).table(frame)
+        model = treelab.CartClassifier().fit(X, late)
+        assert model.score(frame[["at"]], late) == model.score(X, late) == 1
 
 
 def test_a_time_among_many_that_cannot_be_read_is_named():

@@ -1,10 +1,13 @@
 import json
 import time
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import numpy as np
 import pandas as pd
 import pytest
+from optuna.distributions import CategoricalDistribution, IntDistribution
+from optuna.trial import create_trial
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -38,6 +41,7 @@ from treelab.runs.sweeps import (
     open_study,
     presets,
     read_study,
+    seconds_searched,
     trial_table,
     trial_title,
 )
@@ -145,6 +149,26 @@ def test_an_interrupted_search_goes_on_where_it_was(store, problem):
     table = trial_table(read_study(store.folder(run_id)))
     assert table["state"].tolist().count("done") == 5
     assert table["state"].tolist().count("interrupted") == 1
+    assert store.run(run_id).settings["max_depth"] == 2
+
+
+def test_an_interrupted_search_goes_on_with_the_minutes_that_are_left(store, problem):
+    plan = SweepPlan(SPACE, n_trials=50, scoring="validation", minutes=10)
+    run_id = create_sweep(store, "cart", PLAIN, problem, plan)
+    study = open_study(store.folder(run_id))
+    noon = datetime(2026, 1, 1, 12)
+    params = {"max_depth": 2, "min_samples_leaf": 1}
+    space = {"max_depth": IntDistribution(1, 4)}
+    space["min_samples_leaf"] = CategoricalDistribution((1, 40))
+    # Two processes side by side, and an hour in which nothing was tried.
+    for first, last in ((0, 4), (2, 6), (70, 74.5)):
+        trial = create_trial(value=0.5, params=params, distributions=space)
+        trial.datetime_start = noon + timedelta(minutes=first)
+        trial.datetime_complete = noon + timedelta(minutes=last)
+        study.add_trial(trial)
+    assert seconds_searched(study) == 10.5 * 60
+    run_one(run_id, store.home)
+    assert n_ended(read_study(store.folder(run_id))) == 3
     assert store.run(run_id).settings["max_depth"] == 2
 
 

@@ -312,6 +312,38 @@ def test_python_reads_the_text_of_numbers_that_are_categories():
         python_predictions(tree, pd.DataFrame({"x": ["5 kg"]}))
 
 
+def test_code_says_of_what_a_category_is_the_number_and_python_reads_dates():
+    held = {"date": ("2020.5", CellForm("date", date="ISO8601"))}
+    held |= {"hours": ("10.5", CellForm(unit="hours", times="h:mm"))}
+    words = {"date": "years with decimals", "hours": "hours"}
+    for name, (level, form) in held.items():
+        day = Feature("x", "category", "", 0, (level, "7"), (0, 1), unseen=1, form=form)
+        tree = stump(day)
+        for write in (to_python, to_sql, to_c):
+            assert f"x (category: numbers in {words[name]}, as text)" in write(tree)
+    tree = stump(replace(day, categories=("2020.5", "7"), form=held["date"][1]))
+    days = [
+        datetime.date(2020, 7, 2),
+        "2020-07-02",
+        pd.Timestamp("2020-07-02"),
+        2020.5,
+        None,
+    ]
+    rows = pd.DataFrame({"x": [*days, datetime.date(2020, 7, 3)]}, dtype=object)
+    expected = [tree.predict(rows[i : i + 1]).item() for i in range(len(rows))]
+    assert expected == ["no"] * 4 + ["yes"] * 2
+    assert python_predictions(tree, rows) == expected
+
+
+def test_python_takes_no_time_of_day_for_a_duration():
+    tree = stump(Feature("x", form=CellForm(unit="days")), 0.5)
+    assert python_predictions(
+        tree, pd.DataFrame({"x": [datetime.timedelta(hours=6)]})
+    ) == ["no"]
+    with pytest.raises(TypeError, match="time"):
+        python_predictions(tree, pd.DataFrame({"x": [datetime.time(6)]}))
+
+
 def test_python_reads_no_text_in_which_a_point_may_separate_thousands():
     tree = stump(Feature("x", form=CellForm(decimal=",", thousands=".")), 500.0)
     assert python_predictions(tree, pd.DataFrame({"x": [1234.0, 1.234]})) == [

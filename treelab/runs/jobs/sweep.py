@@ -41,6 +41,7 @@ from treelab.runs.sweeps import (
     note_seen,
     open_study,
     read_study,
+    seconds_searched,
     suggest,
     trial_settings,
 )
@@ -179,12 +180,15 @@ class Search:
     callbacks: Sequence[Callback]
     stopped: bool = False
     _began: float = field(default_factory=time.monotonic)
+    _before: float = 0.0  # seconds of the search before it was interrupted
 
     def run_trials(self) -> None:
         """Try until the plan's trials or minutes are over, or a stop is asked for.
 
-        The run's own settings are the first trial.
+        The run's own settings are the first trial. Minutes count from the first attempt
+        on, those between an interruption and the next attempt left out.
         """
+        self._before = seconds_searched(self.study)
         end_stale_trials(self.study)
         own, space = self.run.settings, self.plan.space
         defaults = {name: own[name] for name in space if own.get(name) in space[name]}
@@ -201,7 +205,7 @@ class Search:
 
     def _is_over(self) -> bool:
         """Whether the time is over or a stop was asked for."""
-        minutes = (time.monotonic() - self._began) / 60
+        minutes = (self._before + time.monotonic() - self._began) / 60
         return self.stopped or minutes >= (self.plan.minutes or math.inf)
 
     def try_trial(self, trial: Trial) -> None:

@@ -17,6 +17,7 @@ from treelab.trees.code.writer import (
     NumberTest,
     Term,
     as_written,
+    category_measure,
     heading,
     inputs,
     scores_of,
@@ -54,7 +55,7 @@ def _days(value):
     """Return a duration in days, and a number of them as it is; NaN if missing."""
     if isinstance(value, timedelta) or type(value).__name__ == "timedelta64":
         value = value / timedelta(days=1)
-    return _number(value)
+    return nan if _missing(value) else float(value)
 ''',
     "_year": '''
 def _year(value):
@@ -193,6 +194,8 @@ def reading(source: Input) -> str:
         cell = f"_stripped({cell})"
         if form.kind == "number":
             cell = f"_code({cell}, {form.held!r}, {name!r})"
+        elif category_measure(source) == YEARS:
+            cell = f"_year({cell})"
     read = f"{READERS[kind]}({cell})"
     if source.missing_range is None:
         return read

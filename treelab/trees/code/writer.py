@@ -340,11 +340,22 @@ def date_lines(tree: Tree, read: list[Input]) -> list[str]:
     return [f"Dates are {YEARS} (2019.5 is the middle of 2019)", *lines]
 
 
+def category_measure(source: Input) -> str:
+    """Return the unit of the numbers that a category's texts are; "" of others."""
+    form = source.form
+    if source.kind != "category" or form is None or source.part is not None:
+        return ""
+    units = {"date": YEARS, "number": form.unit}
+    return units.get(form.kind, "")
+
+
 def input_lines(read: list[Input]) -> list[str]:
     """Return lines that list the columns that are read."""
     lines = ["It reads the columns"] if read else []
     for source in read:
         unit = f", in {source.unit}" if source.unit else ""
+        if measure := category_measure(source):
+            unit = f": numbers in {measure}, as text"
         what = part_words(source.part)
         kind = f"{source.kind}{unit}{f', {what}' if what else ''}"
         lines.append(f"  {comment(f'{source.column} ({kind})')}")
