@@ -7,12 +7,12 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from treelab.trees.cells import (
-    ATTRIBUTE,
     CATEGORY,
     LARGEST_NUMBER,
     counted_row,
     factorized,
     note_forms,
+    noted_forms,
     read_column,
     value_text,
 )
@@ -69,11 +69,11 @@ def as_frame(
             )
         frame = frame[list(feature_names)]
     plain = plain_frame(frame, kinds)
-    if plain is not frame and ATTRIBUTE not in frame.attrs:
+    if plain is not frame:
         found = {str(n): form_of_moments(column) for n, column in frame.items()}
         forms = {name: form for name, form in found.items() if form is not None}
         if forms:  # so that a file's dates are read as such
-            note_forms(plain, forms)
+            note_forms(plain, noted_forms(frame) | forms)
     return plain
 
 

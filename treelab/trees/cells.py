@@ -508,6 +508,12 @@ def _noted(note: str) -> dict[str, CellForm | None]:
     return {name: as_form(form) for name, form in json.loads(note).items()}
 
 
+def noted_forms(frame: pd.DataFrame) -> dict[str, CellForm]:
+    """Return how columns were read by the note on their table, absent ones too."""
+    forms = _noted(frame.attrs.get(ATTRIBUTE, "{}"))
+    return {name: form for name, form in forms.items() if form is not None}
+
+
 def noted_form(frame: pd.DataFrame, column: str) -> CellForm | None:
     """Return how a column was read by the note on its table; None without a note."""
     return _noted(frame.attrs.get(ATTRIBUTE, "{}")).get(column)
@@ -515,8 +521,7 @@ def noted_form(frame: pd.DataFrame, column: str) -> CellForm | None:
 
 def noted_units(frame: pd.DataFrame) -> dict[str, str]:
     """Return the units that the cells of columns carry, by the note on their table."""
-    forms = _noted(frame.attrs.get(ATTRIBUTE, "{}"))
-    return {name: form.unit for name, form in forms.items() if form and form.unit}
+    return {name: form.unit for name, form in noted_forms(frame).items() if form.unit}
 
 
 def forms_of(frame: pd.DataFrame) -> dict[str, CellForm]:

@@ -9,6 +9,7 @@ import pytest
 
 import treelab
 from tests.data.reading.files import frame_of
+from treelab.data.columns import as_frame
 from treelab.data.problem import make_problem
 from treelab.data.reading.read_table import read_table
 from treelab.trees.cells import forms_of
@@ -148,6 +149,19 @@ def test_moments_of_a_frame_that_a_person_made_categories_are_those_of_training(
         X = replace(problem, kinds=(("at", "category"),)).table(frame)
         model = treelab.CartClassifier().fit(X, late)
         assert model.score(frame[["at"]], late) == model.score(X, late) == 1
+
+
+def test_moments_that_are_added_to_a_table_of_a_file_are_those_of_any_frame():
+    frame = frame_of("a,b\n" + "1,2\n3,5\n" * 20)
+    hours = pd.to_timedelta(np.arange(40), unit="h")
+    late = hours >= pd.Timedelta("16h")
+    for cells in (pd.Timestamp(2020, 1, 1) + hours, hours):
+        frame["b"] = cells
+        model = treelab.CartClassifier().fit(frame, late)
+        assert model.score(frame, late) == 1
+        plain = pd.DataFrame({"a": frame["a"].tolist(), "b": cells})
+        assert model.score(plain, late) == 1
+        assert forms_of(as_frame(frame))["a"] == forms_of(frame)["a"]
 
 
 def test_a_time_among_many_that_cannot_be_read_is_named():
