@@ -13,8 +13,11 @@ from treelab.data.problem import (
     weighted_problem,
 )
 from treelab.data.problem_check import check_problem
+from treelab.data.reading.read_table import read_table
 from treelab.data.split import SPLITS
 from treelab.evaluation.comparison import have_same_test_rows
+from treelab.learners.cart.estimators import CartClassifier
+from treelab.trees.feature import forms_of_model
 
 
 def table(n=100, **columns):
@@ -86,6 +89,18 @@ def test_rows_without_a_target_are_left_out_with_a_note():
     split = problem().split(frame)
     assert len(split.X_train) + len(split.X_valid) + len(split.X_test) == 98
     assert "2 rows without a value of the target 'y' are left out." in split.notes
+
+
+def test_numbers_of_a_frame_that_became_categories_are_numbers_in_a_later_file():
+    frame = table(code=np.tile([7.0, 8.0, 9.5, np.nan], 25), y=np.tile([0, 1], 50))
+    asked = problem(columns=("code",), kinds=(("code", "category"),))
+    X = asked.table(frame)
+    assert set(X["code"].dropna()) == {"7", "8", "9.5"}
+    model = CartClassifier().fit(X, frame["y"])
+    later = frame.drop(columns="y").to_csv(index=False).encode()
+    read = read_table(later, as_in=forms_of_model(model.tree_)).frame
+    np.testing.assert_array_equal(model.predict(read[["code"]]), model.predict(X))
+    assert model.score(X, frame["y"]) == 1
 
 
 def test_chosen_kinds_are_applied():

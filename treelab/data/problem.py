@@ -19,8 +19,8 @@ from treelab.data.columns import (
 from treelab.data.folds import assign_folds, first_fold
 from treelab.data.split import SPLITS, DataSplit, assign_splits, rare_class_notes
 from treelab.data.split_by import WAYS, assign_by, fold_groups
-from treelab.trees.cells import ATTRIBUTE, noted_units
-from treelab.trees.date_parts import with_date_parts
+from treelab.trees.cells import CellForm, note_forms, noted_forms, noted_units
+from treelab.trees.date_parts import parse_part, with_date_parts
 from treelab.trees.words import counted, left_out
 
 FEW_TEST_ROWS = 30
@@ -241,8 +241,14 @@ class Problem:
         )
         chosen.attrs["units"] = dict(self.units)
         chosen.attrs["rare"] = dict(self.rare)
-        if ATTRIBUTE in plain.attrs:
-            chosen.attrs[ATTRIBUTE] = plain.attrs[ATTRIBUTE]
+        forms = noted_forms(plain)
+        for name, kind in self.kinds:
+            # Of numbers that become categories 8 and 8.0 are one, in every later table.
+            are_numbers = name in plain and column_kind(plain[name]) == "number"
+            if are_numbers and kind == "category" and parse_part(name) is None:
+                forms.setdefault(name, CellForm())
+        if forms:
+            note_forms(chosen, forms)
         return chosen
 
     def labels(self, frame: pd.DataFrame) -> pd.Series:
