@@ -346,15 +346,15 @@ def _check_held(X: pd.DataFrame, forms: Mapping[str, CellForm | None]) -> None:
         if name not in forms:
             continue
         noted = noted_form(X, name)
-        if noted is not None and forms[name] == noted:
-            continue
         is_number = is_numeric_dtype(dtype)  # true and false, too
         moments = None if is_number else form_of_moments(X.iloc[:, place])
-        if not (is_number or moments):
+        # Moments that stand there go before a note of what a file held.
+        is_noted = moments is None and noted is not None and forms[name] == noted
+        if is_noted or not (is_number or moments):
             continue
         plain = _BOOLS if is_bool_dtype(dtype) else _NUMBERS
         try:
-            check_held(name, dtype, noted or moments or plain, forms[name])
+            check_held(name, dtype, moments or noted or plain, forms[name])
         except ValueError:
             if not X.iloc[:, place].isna().all():  # an empty column holds nothing
                 raise

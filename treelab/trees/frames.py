@@ -167,6 +167,8 @@ def plain_column(column: pd.Series) -> pd.Series:
 
 def form_of_moments(column: pd.Series) -> CellForm | None:
     """Return the form of a column of dates, periods, durations or times; else None."""
+    if _is_plain(column.dtype):
+        return None
     dates, durations = CellForm("date", date=ISO), CellForm(unit=DAYS)
     if column.dtype.kind in "Mm":
         return dates if column.dtype.kind == "M" else durations

@@ -164,6 +164,17 @@ def test_moments_that_are_added_to_a_table_of_a_file_are_those_of_any_frame():
         assert forms_of(as_frame(frame))["a"] == forms_of(frame)["a"]
 
 
+def test_moments_in_the_place_of_a_files_numbers_are_refused_in_spite_of_its_note():
+    frame = frame_of("a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(40)))
+    model = treelab.CartClassifier().fit(frame, np.arange(40) > 20)
+    hours = pd.to_timedelta(frame["a"], unit="h")
+    for cells in (hours, pd.Timestamp(2020, 1, 1) + hours):
+        new = frame.assign(a=cells)
+        for read in (model, model.tree_):
+            with pytest.raises(ValueError, match="but the training rows held numbers"):
+                read.predict(new)
+
+
 def test_a_time_among_many_that_cannot_be_read_is_named():
     text = "at,n\n" + "10:30,1\n" * 9 + "noon,2\n"
     result = read_table(text.encode())
