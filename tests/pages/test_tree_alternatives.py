@@ -11,9 +11,6 @@ from pages.cached.runs import load_run
 from tests.pages import stores
 from tests.pages.shown import page_text
 from tests.pages.stores import add_run, table
-from treelab.editing.edits import Prune
-from treelab.editing.log import EditLog, tree_hash
-from treelab.runs.jobs.edited import save_edited
 from treelab.runs.jobs.fit import rashomon_set
 from treelab.runs.jobs.rashomon import create_all
 from treelab.runs.jobs.run_one import run_one
@@ -119,16 +116,11 @@ def test_trees_beside_one_trained_by_costs_score_by_what_they_save(visit, store)
     assert "the cross-validated cost saved of" in page_text(app)
 
 
-def test_a_tree_of_costs_between_many_classes_has_no_others_and_is_not_edited(
-    visit, store
-):
+def test_a_tree_of_costs_between_many_classes_has_no_others(visit, store):
     asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
     run = add_run(store, "cart", settings=asked)
     text = page_text(visit("tree", tab="Alternatives", run=run))
     assert "errors between more than two classes have costs" in text
-    log = EditLog(tree_hash(store.model(run)), (Prune("L"),))
-    with pytest.raises(ValueError, match="costs of errors between more than two"):
-        save_edited(store, store.run(run), log)
 
 
 def test_a_tree_that_cannot_be_stored_is_said_to_be_so(visit, store, run, monkeypatch):
