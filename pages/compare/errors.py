@@ -5,6 +5,7 @@ from math import floor, isnan, log10
 import numpy as np
 import pandas as pd
 import streamlit as st
+from sklearn.metrics import median_absolute_error
 
 from pages.cached.comparison import comparable_runs
 from pages.cached.predictions import predictions
@@ -14,7 +15,7 @@ from pages.widgets.page import mode, page_link, show_figure
 from pages.widgets.words import capital, named_with_unit, plain, split_words, with_unit
 from treelab.data.split import some_rows
 from treelab.evaluation import comparison
-from treelab.evaluation.metrics import class_scores, confusion_matrix, quantile
+from treelab.evaluation.metrics import class_scores, confusion_matrix
 from treelab.figures.comparison import agreement_figure, residuals_figure
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.date_parts import with_dates
@@ -58,8 +59,8 @@ def show_outcomes(loaded: LoadedRun, key: str) -> None:
         key=f"outcomes-{key}",
         alt=f"Predicted against {target_is} values of the test rows.",
     )
-    error = np.abs(truth - predicted)
-    median = quantile(error, 0.5, loaded.split.rows("test").weight)
+    weight = loaded.split.rows("test").weight
+    median = median_absolute_error(truth, predicted, sample_weight=weight)
     st.caption(
         f"{capital(split_words(loaded, 'test'))}. Dotted: prediction equals "
         f"target. Median absolute error: {significant(median)}."
