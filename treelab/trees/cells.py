@@ -186,11 +186,11 @@ def _times(words: pa.Array, form: CellForm) -> np.ndarray:
 
     Times that a file holds as such are hours of plain numbers, too.
     """
-    found, words = np.full(len(words), np.nan), with_hyphen(words)
-    measured = form.unit in (DAYS, HOURS)
-    with_colon = pc.any(pc.match_substring(words, ":")).as_py()  # few columns, fast
+    found, measured = np.full(len(words), np.nan), form.unit in (DAYS, HOURS)
+    with_colon = pc.any(pc.match_substring_regex(words, "[:：]")).as_py()  # few, fast
     if not with_colon or not (measured or not form.unit):
         return found
+    words = with_hyphen(words)
     typed = _matches(words, CLOCK)
     texts = pd.Series(without_mark(words), dtype="str")
     times = read_times(texts.where(typed, ""))
