@@ -24,6 +24,7 @@ CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
 _HALF = " ?[AaPp][Mm]"
 _CLOCK = r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AaPp][Mm])?"
 _TIME = rf"( ({_CLOCK}|24:00(:00)?))?"
+_SHORT = rf"\d{{1,2}} \d{{1,2}} \d\d{_TIME}"
 # How people write dates, once one space separates their parts: what each style looks
 # like, its sentence, and how its days are parsed, the first that can.
 STYLES = {
@@ -40,7 +41,17 @@ STYLES = {
         "month's name first",
         ("%B %d %Y",),
     ),
+    "%d %m %y": (_SHORT, "day first, year of two digits", ()),
+    "%m %d %y": (_SHORT, "month first, year of two digits", ()),
+    "%y %m %d": (_SHORT, "year of two digits first", ()),
+    "%d %b %y": (
+        rf"\d{{1,2}} [A-Za-z]{{3}} \d\d{_TIME}",
+        "day before the month's name, year of two digits",
+        (),
+    ),
 }
+# Of those, years that everybody takes for the same: who was born in 45 was so in 1945.
+SHORT_YEARS = 1970, 2029
 
 
 def read_dates(texts: pd.Series, style: str) -> pd.Series:
@@ -74,6 +85,8 @@ def _styled(texts: pd.Series, style: str) -> pd.Series:
     found = pd.to_datetime(days, format=style, errors="coerce")
     for other in others:
         found = found.fillna(pd.to_datetime(days, format=other, errors="coerce"))
+    if "%y" in style:
+        found = found.where(found.dt.year.between(*SHORT_YEARS))
     times = parts.str[3].astype("str").fillna("0:00")
     return (found + _since_midnight(times)).reindex(texts.index)
 
@@ -148,7 +161,7 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
         return "", ""
     plain = _plain(head)
     if not head.str.contains(r"\d{4}").all():
-        return "", _why_unread(texts, plain)
+        return _short_style(texts, plain)
     looks = [ISO] if head.str.fullmatch(ISO_PATTERN).all() else []
     looks += [style for style in CLEAR if plain.str.fullmatch(STYLES[style][0]).all()]
     clear = looks[0] if looks else ISO
@@ -174,6 +187,27 @@ def find_style(texts: pd.Series) -> tuple[str, str]:
     if style == ISO and looks:
         return ISO, "They are written as ISO 8601 has it."
     return style, f"{texts.iloc[0]!r} is {dates.iloc[0].date()}."
+
+
+def _short_style(texts: pd.Series, plain: pd.Series) -> tuple[str, str]:
+    """Return ``find_style`` of texts that are no dates, or whose years are short.
+
+    Three numbers are a date where one order alone fits them all, but not that of years
+    first; or with points and zeros, as in 31.01.21, which are written day first.
+    ``plain`` are the first of the texts, with one space between their parts.
+    """
+    styles = [
+        style
+        for style, (pattern, *_) in STYLES.items()
+        if "%y" in style and plain.str.fullmatch(pattern).all()
+    ]
+    if styles and texts.str.match(r"\d\d\.\d\d\.\d\d\b").all():
+        styles = ["%d %m %y"]
+    fits = [own for own in styles if read_dates(texts, own).notna().all()]
+    if len(fits) != 1 or fits[0] == "%y %m %d":
+        return "", _why_unread(texts, plain)
+    first = read_dates(texts.iloc[:1], fits[0]).iloc[0]
+    return fits[0], f"{texts.iloc[0]!r} is {first.date()}."
 
 
 # Texts that look like dates or times and are not read as such: what they are, how to

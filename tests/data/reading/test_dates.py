@@ -12,6 +12,7 @@ from tests.data.reading.files import frame_of
 from treelab.data.columns import as_frame
 from treelab.data.problem import make_problem
 from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
 from treelab.trees.cells import forms_of
 from treelab.trees.dates import decimal_years, months
 
@@ -38,8 +39,10 @@ def test_a_file_names_its_columns_of_dates():
 @pytest.mark.parametrize(
     ("cells", "better"),
     [
-        (["31/01/21", "02/11/21", "-"], "2020-01-31"),
+        (["03/01/21", "02/11/21", "-"], "2020-01-31"),
         (["21-01-31", "20-12-24"], "2020-01-31"),
+        (["31/01/21", "02/11/45"], "2020-01-31"),  # of 1945, or 2045
+        (["1.2.21", "11.3.21"], "2020-01-31"),  # or versions
         (["Jan 2021", "Sept 2021"], "2020-01 "),
         (["01/2021", "11/2021"], "2020-01 "),
         (["Fri 31 Jan 2020", "Sat 1 Feb 2020"], "2020-01-31"),
@@ -51,7 +54,7 @@ def test_a_file_names_its_columns_of_dates():
         (["Jan-21", "Feb-21"], "2020-01 "),
         (["31. Januar 2020", "1. März 2020"], "2020-01-31"),
         (["31 de enero de 2020", "1 de mayo de 2020"], "2020-01-31"),
-        (["05-JAN-20", "31-DEC-21"], "2020-01-31"),
+        (["05-JAN-20", "31-DEC-65"], "2020-01-31"),
         (["05JAN2020", "31DEC2021"], "2020-01-31"),
         (['"Fri, 31 Jan 2020 10:30:00 GMT"', '"Sat, 1 Feb 2020 9:05:10 GMT"'], "2020-"),
         (["31.01.2020 10.30", "1.2.2020 9.05"], "2020-01-31 10:30"),
@@ -66,6 +69,29 @@ def test_dates_that_are_not_read_are_said_to_be_categories(cells, better):
     )
     cell = cells[0].strip('"')
     assert f"such as {cell!r}, so it is a category. Write them as {better}" in note
+
+
+@pytest.mark.parametrize(
+    ("cells", "first"),
+    [
+        (["31/01/21", "02/11/98", "-"], "2021-01-31"),
+        (["1/31/21 5:30 PM", "2/1/21 12:05 AM"], "2021-01-31"),
+        (["05.06.07", "01.02.03"], "2007-06-05"),  # with points the day is first
+        (["05-JAN-20", "31-Dec-21"], "2020-01-05"),
+    ],
+)
+def test_years_of_two_digits_are_read_where_one_order_fits(cells, first):
+    text = "day,n\n" + "".join(f"{cell},1\n" for cell in cells)
+    result = read_table(text.encode())
+    assert result.dates == ["day"]
+    assert f"{cells[0]!r} is {first}." in str(result.notes)
+    expected = decimal_years(pd.Series(pd.to_datetime([first])))[0]
+    assert 0 <= result.frame["day"][0] - expected < 1 / 366
+    forms = forms_of(result.frame)
+    again = read_table(text.encode(), as_in=forms).frame["day"]
+    np.testing.assert_array_equal(again, result.frame["day"])
+    with pytest.raises(TableError, match=r"'99/99/99' .* held dates, .*two digits"):
+        read_table(b"day,n\n99/99/99,1\n", as_in=forms)
 
 
 def test_dates_have_fractions_of_seconds_and_digits_of_full_width():
