@@ -35,7 +35,10 @@ MISSING = (
     *("NaN", "nan", "<NA>", "NULL", "null"),
 )
 # Marks that may be categories among words, but mean "no value" among numbers.
-MISSING_NUMBER = ("-", "--", ".", "*", "none", "None", "missing", "unknown", "na")
+MISSING_NUMBER = (
+    *("-", "--", "–", "—", ".", "..", "...", "…", ":", "*", "n.a.", "N.A."),
+    *("none", "None", "missing", "unknown", "na"),
+)
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 DAYS = "days"  # the unit of durations
 HOURS = "hours"  # the unit of times of day

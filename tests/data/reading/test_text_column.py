@@ -214,3 +214,12 @@ def test_numbers_that_are_written_as_codes_are_named(cells, held):
     said = notes_of(text)
     assert ("have them read as text (--as-text 'a'" in said) == bool(held)
     assert held in said
+
+
+@pytest.mark.parametrize("mark", ["–", "—", "..", "…", ":", "n.a.", "N.A."])
+def test_marks_of_statistical_offices_are_missing_among_numbers_alone(mark):
+    text = f"x,word,n\n7.5,a,1\n{mark},{mark},2\n8,b,3\n"
+    frame = frame_of(text)
+    np.testing.assert_array_equal(frame["x"], [7.5, np.nan, 8])
+    assert frame["word"].tolist() == ["a", mark, "b"]
+    assert f"\"{mark}\" count as missing: 1 in 'x'" in notes_of(text)
