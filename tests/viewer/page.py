@@ -40,11 +40,12 @@ CLIPPED = """() => [...document.querySelectorAll('[role="treeitem"]')].flatMap(i
     return !inside || box.bottom > frame.bottom;
   }).map(text => `${item.dataset.key}: ${text.textContent}`);
 })"""
+# Asked at every frame, of which a busy machine draws few: whether several were alike.
 STILL = """() => {
   const now = document.querySelector('.stage').innerHTML;
-  const same = now === window.last_;
+  window.alike_ = now === window.last_ ? window.alike_ + 1 : 0;
   window.last_ = now;
-  return same;
+  return window.alike_ >= 6;
 }"""
 # Asked at every frame; a selector is looked for in ever longer pauses.
 TIP = "document.querySelector('.tip:not([hidden])')"
@@ -84,8 +85,8 @@ def keys(page) -> set[str]:
 
 def settle(page) -> None:
     """Wait until nothing glides any more."""
-    page.wait_for_timeout(60)
-    page.wait_for_function(STILL, polling=120)
+    page.evaluate("window.alike_ = 0")
+    page.wait_for_function(STILL)
 
 
 def overlaps(boxes: dict) -> list[tuple[str, str]]:
