@@ -22,7 +22,7 @@ ISO_PATTERN = (
 # Each of these is read in one way, whatever the other dates of its column are.
 CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
 _HALF = " ?[AaPp][Mm]"
-_CLOCK = r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AaPp][Mm])?"
+_CLOCK = rf"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?({_HALF})?"
 _TIME = rf"( ({_CLOCK}|24:00(:00)?))?"
 _SHORT = rf"\d{{1,2}} \d{{1,2}} \d\d{_TIME}"
 # How people write dates, once one space separates their parts: what each style looks
@@ -112,7 +112,7 @@ def _plain(texts: pd.Series) -> pd.Series:
 # How people write times of day and durations: what each style looks like.
 TIMES = {
     "h:mm": r"\d{1,3}:[0-5]\d",
-    "h:mm:ss": (r"[+-]?(\d+ days?,? [+-]?)?\d{1,4}:[0-5]\d:[0-5]\d([.,]\d+)?"),
+    "h:mm:ss": r"[+-]?(\d+ days?,? [+-]?)?\d{1,4}:[0-5]\d:[0-5]\d([.,]\d+)?",
     "h:mm AM": rf"(0?\d|1[0-2]):[0-5]\d{_HALF}",
     "h:mm:ss AM": rf"(0?\d|1[0-2]):[0-5]\d:[0-5]\d{_HALF}",
 }
