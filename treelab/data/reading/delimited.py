@@ -367,6 +367,7 @@ class Cells:
     place: str = "line"  # what messages call a line
     encoding: str = ""  # of a delimited text
     categories: Collection[str] = ()  # columns of which the file says so
+    hours: Collection[str] = ()  # columns of times, which are numbers of hours
     is_typed: bool = False  # whether text and numbers differ by their types
 
     def place_of(self, row: int) -> str:

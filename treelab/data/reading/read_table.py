@@ -215,7 +215,7 @@ def _cells_of(
         )
     cells = read_parquet(content, name)
     cells.notes[:0] = about["notes"]
-    return cells
+    return replace(cells, hours=about.get("hours", ()))
 
 
 def _text_cells(

@@ -9,6 +9,7 @@ import pyreadstat
 import pytest
 from pyarrow import feather
 
+import treelab
 from tests.data.reading.files import refusal
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx, zipped
 from treelab.data.reading import extent
@@ -129,6 +130,21 @@ def test_times_of_statistics_programs_are_hours_beyond_a_day_too(tmp_path):
         result = read_table(path)
         assert result.frame["t"].tolist()[:2] == [1.5, 25]
         assert "'t' holds times, which became hours" in result.notes[0]
+
+
+def test_a_model_of_times_of_a_statistics_program_reads_them_from_other_files(tmp_path):
+    seconds = np.arange(0, 90_000.0, 600)
+    frame = pd.DataFrame({"t": seconds, "late": (seconds > 45_000) * 1.0})
+    pyreadstat.write_sav(frame, tmp_path / "t.sav", variable_format={"t": "TIME8"})
+    table = read_table(tmp_path / "t.sav").frame
+    assert forms_of(table)["t"].unit == "hours"
+    model = treelab.CartClassifier().fit(table[["t"]], table["late"])
+    clock = [f"{s // 3600:.0f}:{s // 60 % 60:02.0f}" for s in seconds]
+    assert model.score(pd.DataFrame({"t": clock}), table["late"]) == 1
+    csv = read_table("\n".join(["t,n", *(f"{t},1" for t in clock)]).encode()).frame
+    for forms in (forms_of(table), forms_of(csv)):
+        found = read_table(tmp_path / "t.sav", as_in=forms | {"late": CellForm()})
+        assert found.frame["t"].tolist() == table["t"].tolist()
 
 
 def test_dates_are_dates_however_stata_spss_and_sas_show_them(tmp_path):

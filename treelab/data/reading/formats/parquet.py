@@ -226,6 +226,8 @@ def _read_values(
         own = CellForm(unit=DAYS if types.is_duration(kind) else HOURS)
         became = "hours since midnight" if own.unit == HOURS else own.unit
         notes.append(f"Column {name!r} holds {kind} values, which became {became}.")
+    elif name in cells.hours:
+        own = CellForm(unit=HOURS)
     form = as_in or replace(own, missing=(*own.missing, *said.missing))
     if as_in is not None and held.notna().any():
         try:

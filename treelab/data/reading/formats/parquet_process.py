@@ -38,11 +38,12 @@ def as_parquet(
     "date" or "category": what columns were at training, as far as known.
     """
     notes: list[str] = []
+    hours: list[str] = []  # columns of times
     try:
         if kind == "arrow":
             table = _read_arrow(content, name)
         else:
-            table = _read_statistics(content, name, kind, kinds, notes)
+            table = _read_statistics(content, name, kind, kinds, notes, hours)
     except (TableError, MemoryError):
         raise
     except Exception as error:  # the libraries raise many kinds for damaged files
@@ -55,7 +56,7 @@ def as_parquet(
         ) from error
     written = io.BytesIO()
     pyarrow.parquet.write_table(table, written, compression="none")
-    return {"notes": notes}, written.getvalue()
+    return {"notes": notes, "hours": hours}, written.getvalue()
 
 
 def _read_arrow(content: bytes, name: str) -> pa.Table:
@@ -71,11 +72,16 @@ def _read_arrow(content: bytes, name: str) -> pa.Table:
 
 
 def _read_statistics(
-    content: bytes, name: str, kind: str, kinds: dict[str, str], notes: list[str]
+    content: bytes,
+    name: str,
+    kind: str,
+    kinds: dict[str, str],
+    notes: list[str],
+    hours: list[str],
 ) -> pa.Table:
-    """Read a file of a statistics program; codes become their labels.
+    """Read a file of a statistics program; codes become their labels, times ``hours``.
 
-    Those that are numbers do where all have one, or where training rows held
+    Codes that are numbers do where all have one, or where training rows held
     categories: there what a code is does not depend on the other rows.
     """
     import pandas as pd
@@ -142,6 +148,7 @@ def _read_statistics(
             frame[column] = cells / (3_600_000 if kind == "stata" else 3600)
             if kind == "stata" or formats[column].startswith("TOD"):
                 frame[column] %= 24  # of moments, only the time is shown
+            hours.append(column.strip())
             notes.append(f"Column {column!r} holds times, which became hours.")
             continue
         texts = frame[column].map(lambda cell: None if pd.isna(cell) else str(cell))
