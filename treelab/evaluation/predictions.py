@@ -17,9 +17,10 @@ from treelab.data.problem import Problem
 from treelab.data.split import JOINED, DataSplit
 from treelab.evaluation.metrics import TITLES, scores
 from treelab.evaluation.routing import rows_for_model
-from treelab.trees.cells import CellForm, forms_of, noted_form, read_column
+from treelab.trees.cells import CellForm, check_held, forms_of, noted_form, read_column
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature, forms_of_model, known_forms
+from treelab.trees.frames import form_of_moments, plain_column
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
 from treelab.trees.text import leaf_rules
 from treelab.trees.tree import Tree, knows_interval, predicts_several
@@ -330,7 +331,14 @@ def new_scores(
     if name not in frame.columns:
         return {}, ""
     target = frame[name]
-    if model.task == "regression" and column_kind(target) != "number":
+    moments = form_of_moments(target) if model.task == "regression" else None
+    if moments is not None:
+        try:
+            check_held(name, target.dtype, moments, model.target_form)
+            target = plain_column(target)
+        except ValueError as error:
+            return {}, f"Nothing is scored. {error}"
+    elif model.task == "regression" and column_kind(target) != "number":
         cells, target = target, cast_column(target, "number")
         odd = cells[target.isna() & cells.notna() & ~cells.isin(CellForm().missing)]
         if len(odd):

@@ -1,5 +1,6 @@
 """Predictions for new rows: what is odd about the table, what decides each row."""
 
+import datetime as dt
 from dataclasses import replace
 
 import numpy as np
@@ -91,6 +92,25 @@ def test_a_target_is_not_scored_on_those_of_its_cells_that_show_numbers():
     found, note = new_scores(tree, new, X)
     assert not found
     assert "holds '9,5', which is no number: nothing is scored" in note
+
+
+def test_a_target_of_times_is_scored_as_hours_and_one_of_dates_only_as_dates():
+    X = pd.DataFrame({"x": np.arange(24.0)})
+    tree = CartRegressor(tune=False).fit(X, X["x"] + 0.5).tree_
+    clock = X.assign(**{tree.target: [dt.time(hour, 30) for hour in range(24)]})
+    with pytest.warns(UserWarning, match="times of day, which became hours"):
+        found, note = new_scores(tree, clock, X)
+    numbers, _ = new_scores(tree, X.assign(**{tree.target: X["x"] + 0.5}), X)
+    assert found == numbers
+    days = X.assign(**{tree.target: pd.Timestamp(2020, 1, 1)})
+    found, note = new_scores(tree, days, X)
+    assert not found
+    assert "Nothing is scored. Column 'target' holds dates" in note
+    mixed = clock.copy()
+    mixed.loc[3, tree.target] = "noon"
+    with pytest.warns(UserWarning, match="times of day"):
+        _, note = new_scores(tree, mixed, X)
+    assert "mixes kinds of values" in note
 
 
 def test_a_target_that_the_loss_does_not_know_is_named_by_its_row_of_the_table():
