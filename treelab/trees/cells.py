@@ -47,6 +47,7 @@ MAY_LACK = (*CURRENCIES, DAYS, HOURS)  # units that a number may be written with
 TYPED = "\ue000"  # ahead of a number, date, true or false that a file holds as such
 # A time of day or a duration that a workbook holds as such.
 CLOCK = rf"{TYPED}(-?\d+ days?, )?\d+:\d\d:\d\d(\.\d+)?"
+MAY_BE_TIME = r"[:：]|(?i)[0-9０-９] ?[ap]\.? ?m\.?$"
 INFINITE = r"(?i)[+-]?inf(inity)?"
 _BOOLS = ("true", "false")
 TYPED_NUMBER = r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?"  # as Python writes it
@@ -106,8 +107,11 @@ class CellForm:
 
     @property
     def missing_numbers(self) -> tuple[float, ...]:
-        """Marks of a missing value that are numbers, such as -999."""
-        return _numbers_among(self)
+        """Marks of a missing value that are numbers, such as -999.
+
+        Of times they count as written alone: 0:00 is a time where 0 is such a mark.
+        """
+        return () if self.unit in (DAYS, HOURS) else _numbers_among(self)
 
     def to_dict(self) -> dict:
         """Return what differs from a plain form of the kind, for JSON."""
@@ -179,7 +183,8 @@ def read_words(
     with np.errstate(invalid="ignore"):
         found[np.abs(found) > LARGEST_NUMBER] = np.nan
     values[~absent] = found
-    absent = absent | np.isin(values, form.missing_numbers)  # -999 is also -999.00
+    marked = np.isin(found, _numbers_among(form)) & np.isnan(times)
+    absent[~absent] = marked  # -999 is also -999.00
     values[absent] = np.nan
     return values, absent, unread
 
@@ -190,8 +195,8 @@ def _times(words: pa.Array, form: CellForm) -> np.ndarray:
     Times that a file holds as such are hours of plain numbers, too.
     """
     found, measured = np.full(len(words), np.nan), form.unit in (DAYS, HOURS)
-    with_colon = pc.any(pc.match_substring_regex(words, "[:：]")).as_py()  # few, fast
-    if not with_colon or not (measured or not form.unit):
+    may_be = pc.any(pc.match_substring_regex(words, MAY_BE_TIME)).as_py()  # few, fast
+    if not may_be or not (measured or not form.unit):
         return found
     words = with_hyphen(words)
     typed = _matches(words, CLOCK)

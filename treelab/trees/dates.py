@@ -21,7 +21,7 @@ ISO_PATTERN = (
 )
 # Each of these is read in one way, whatever the other dates of its column are.
 CLEAR = ("%Y %m %d", "%d %b %Y", "%b %d %Y")
-_HALF = " ?[AaPp][Mm]"
+_HALF = r" ?[AaPp]\.? ?[Mm]\.?"
 _CLOCK = rf"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?({_HALF})?"
 _TIME = rf"( ({_CLOCK}|24:00(:00)?))?"
 _SHORT = rf"\d{{1,2}} \d{{1,2}} \d\d{_TIME}"
@@ -93,11 +93,13 @@ def _styled(texts: pd.Series, style: str) -> pd.Series:
 
 def _since_midnight(times: pd.Series) -> pd.Series:
     """Return times of day as durations; 12:05 AM is 0:05, and 12:05 PM is 12:05."""
-    parts = times.str.upper().str.extract(r"(\d+)(:\d\d)(:\d\d(?:\.\d+)?)? ?([AP]M)?")
-    hour, minutes, seconds, half = (parts[group] for group in range(4))
+    parts = times.str.upper().str.extract(
+        r"([+-]?)(\d+)(:\d\d)?(:\d\d(?:\.\d+)?)? ?([AP])?"
+    )
+    sign, hour, minutes, seconds, half = (parts[group] for group in range(5))
     hours = hour.astype(np.int64)
-    hours = hours.where(half.isna(), hours % 12 + 12 * (half == "PM"))
-    clock = hours.astype("str") + minutes + seconds.fillna(":00")
+    hours = hours.where(half.isna(), hours % 12 + 12 * (half == "P"))
+    clock = sign + hours.astype("str") + minutes.fillna(":00") + seconds.fillna(":00")
     return pd.to_timedelta(clock, errors="coerce")
 
 
@@ -109,11 +111,12 @@ def _plain(texts: pd.Series) -> pd.Series:
     ).str.strip()
 
 
-# How people write times of day and durations: what each style looks like.
+# How people write times of day and durations: what each style looks like. Of 9 AM the
+# minutes may be left out.
 TIMES = {
-    "h:mm": r"\d{1,3}:[0-5]\d",
+    "h:mm": r"[+-]?\d{1,3}:[0-5]\d",
     "h:mm:ss": r"[+-]?(\d+ days?,? [+-]?)?\d{1,4}:[0-5]\d:[0-5]\d([.,]\d+)?",
-    "h:mm AM": rf"(0?\d|1[0-2]):[0-5]\d{_HALF}",
+    "h:mm AM": rf"(0?\d|1[0-2])(:[0-5]\d)?{_HALF}",
     "h:mm:ss AM": rf"(0?\d|1[0-2]):[0-5]\d:[0-5]\d{_HALF}",
 }
 
@@ -248,7 +251,7 @@ _UNREAD = (
         "times of day or durations",
         "1:30:00, hours first and all alike, to have them read as numbers of hours",
         (),
-        rf"(\d+ days?,? )?\d+:[0-5]\d(:[0-5]\d)?([.,]\d+)?({_HALF})?",
+        rf"[+-]?(\d+ days?,? [+-]?)?\d+:[0-5]\d(:[0-5]\d)?([.,]\d+)?({_HALF})?",
     ),
 )
 

@@ -123,6 +123,9 @@ def test_a_year_and_a_month_are_the_first_of_it():
         (["0 days 12:00:00", "-1 days +18:00:00"], [12, -6], "D"),
         (["-1:30:00", "−0:45:00"], [-1.5, -0.75], "h"),
         (["10:30", "０９：１５"], [10.5, 9.25], "h"),
+        (["10:30 a.m.", "9:15 p. m.", "12:00 P.M."], [10.5, 21.25, 12], "h"),
+        (["9 PM", "9:30 am", "12am"], [21, 9.5, 0], "h"),
+        (["-1:30", "+0:45", "−0:30"], [-1.5, 0.75, -0.5], "h"),
     ],
 )
 def test_times_are_numbers_of_hours_and_durations_with_days_of_days(cells, hours, unit):
@@ -153,6 +156,25 @@ def test_a_model_reads_times_however_a_table_holds_them():
     seconds = pd.DataFrame({"at": ["10:30:00"]})  # of hours, or of minutes, first?
     with pytest.raises(ValueError, match=r"holds '10:30:00' .* times, h:mm, such as"):
         model.predict(seconds)
+
+
+def test_midnight_is_no_mark_of_a_missing_value_where_0_is_one():
+    text = "at,n\n0:00,1\n0,2\n10:30,3\n0,4\n12:30,0\n"
+    table = read_table(text.encode(), missing={"": ["0"]}).frame
+    np.testing.assert_array_equal(table["at"], [0, np.nan, 10.5, np.nan, 12.5])
+    assert table["n"].isna().sum() == 1
+    later = text.replace("\n0,2", "\n0.0,2").encode()
+    again = read_table(later, as_in=forms_of(table)).frame
+    np.testing.assert_array_equal(again["at"], table["at"])
+    model = treelab.CartRegressor(max_depth=1).fit(table[["at"]], table["at"] == 0)
+    clock = pd.DataFrame({"at": [dt.time(0, 0), None]})
+    assert model.predict(clock).tolist() == model.predict(table[["at"]][:2]).tolist()
+
+
+def test_a_date_with_half_a_day_has_points_too():
+    text = "at,n\n1/13/2020 10:30 a.m.,1\n1/13/2020 10:30 p.m.,2\n"
+    plain = text.replace("a.m.", "AM").replace("p.m.", "PM")
+    assert frame_of(text)["at"].tolist() == frame_of(plain)["at"].tolist()
 
 
 def test_a_model_of_typed_times_reads_text_in_any_style():

@@ -19,6 +19,7 @@ from treelab.trees.cells import (
     DAYS,
     HOURS,
     INFINITE,
+    MAY_BE_TIME,
     MISSING,
     MISSING_NUMBER,
     SPACES,
@@ -341,7 +342,7 @@ def find_form(
 
 def _time_form(present: pa.Array, name: str, notes: list[str]) -> CellForm | None:
     """Return how times are written; None if one of the words is no time."""
-    if not len(present) or not pc.all(pc.match_substring(present, ":")).as_py():
+    if not len(present) or not _matches(present, MAY_BE_TIME).all():
         return None
     typed = _matches(present, f"^{CLOCK}$")
     style = find_times(pd.Series(present.filter(pa.array(~typed)), dtype="str"))
