@@ -53,6 +53,12 @@ _BOOLS = ("true", "false")
 TYPED_NUMBER = r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?"  # as Python writes it
 BLANK = r"[\s\x{a0}\x{2009}\x{202f}]"  # in text of other countries ahead of a unit
 SPACES = r"[ \x{a0}\x{2009}\x{202f}'’]"  # between thousands: 1 234 and 1'234
+# How negative numbers are written besides with a minus ahead: what they look like, and
+# what the parts become. Such as (1,200.50), $(5) and 1,200.50-.
+NEGATIVES = {
+    "()": (r"^([^()\d]*)\( *([^()]*\d[^()]*?) *\)([^()\d]*)$", r"\1-\2\3"),
+    "-": (r"^([^-]*\d) ?-( ?[^-\d]*)$", r"-\1\2"),
+}
 ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
 
 
@@ -72,6 +78,8 @@ class CellForm:
     # too.
     thousands: str = ""
     unit: str = ""  # a sign or word that each number carries, such as % or kg
+    # "", or one of ``NEGATIVES``: how negative numbers may be written, too.
+    negative: str = ""
     date: str = ""  # the style of dates: one of ``STYLES``, or ``ISO``
     # The style of times that are read as numbers of their unit: one of ``TIMES``; ""
     # where they were typed, so that text may be in any.
@@ -95,6 +103,7 @@ class CellForm:
             "kind": ("number", "date", "category"),
             "decimal": (".", ","),
             "thousands": ("", ".", ",", " "),
+            "negative": ("", *NEGATIVES),
             "date": ("", ISO, *STYLES),
             "times": ("", *TIMES),
         }
@@ -215,7 +224,7 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
     follows.
     """
     number = _number_pattern(form)
-    words = with_hyphen(words)
+    words = with_leading_minus(with_hyphen(words), form.negative)
     fits = _matches(words, rf"[+-]?{number}")
     plain = words
     if form.unit:
@@ -231,6 +240,13 @@ def plain_numbers(words: pa.Array, form: CellForm) -> tuple[pa.Array, np.ndarray
         plain = pc.if_else(pc.starts_with(words, TYPED), without_mark(words), plain)
         fits = fits | _matches(words, TYPED + TYPED_NUMBER)
     return plain, fits
+
+
+def with_leading_minus(words: pa.Array, negative: str) -> pa.Array:
+    """Return text with the minus ahead of what is negative in one of ``NEGATIVES``."""
+    if not negative:
+        return words
+    return pc.replace_substring_regex(words, *NEGATIVES[negative])
 
 
 def with_hyphen(words: pa.Array) -> pa.Array:

@@ -3,8 +3,44 @@
 import pytest
 
 from treelab.data.reading.read_table import read_table
+from treelab.data.reading.table_error import TableError
+from treelab.trees.cells import as_form, forms_of
 
 TEXT = b"a;b\n1.234;x\n5.678;y\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["(1,200.50)", "1,100.25", "(3.00)"], [-1200.5, 1100.25, -3]),
+        (["1.200,50-", "1.100,25", "3,00-"], [-1200.5, 1100.25, -3]),
+        (["$(1,200.50)", "($ 3)", "$7"], [-1200.5, -3, 7]),
+        (["( 5 %)", "-7 %", "1 %"], [-5, -7, 1]),
+        (["1,200.50- EUR", "3.00 -EUR", "2.50 EUR"], [-1200.5, -3, 2.5]),
+    ],
+)
+def test_negative_numbers_stand_in_brackets_or_have_their_minus_behind(cells, numbers):
+    text = "at\tn\n" + "".join(f"{cell}\t1\n" for cell in cells)
+    result = read_table(text.encode())
+    assert result.frame["at"].tolist() == numbers
+    first = f"negative numbers such as {cells[0]!r}, which is {numbers[0]:g}."
+    assert first in str(result.notes)
+    forms = forms_of(result.frame)
+    later = read_table(text.encode(), as_in=forms).frame["at"]
+    assert later.tolist() == numbers
+    saved = {name: as_form(form.to_dict()) for name, form in forms.items()}
+    assert saved == forms
+    plain = forms_of(read_table(b"at\tn\n1\t1\n3\t2\n").frame)
+    with pytest.raises(TableError, match="but the training rows held numbers, such as"):
+        read_table(text.encode(), as_in=plain)
+
+
+@pytest.mark.parametrize(
+    "cells", [["(1)", "(2)", "(3)"], ["5.1-", "(3)", "2"], ["2-", "3", "1-"]]
+)
+def test_what_may_be_labels_is_no_negative_number(cells):
+    text = "at\tn\n" + "".join(f"{cell}\t1\n" for cell in cells)
+    assert read_table(text.encode()).frame["at"].tolist() == cells
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from treelab.trees.cells import (
     MAY_BE_TIME,
     MISSING,
     MISSING_NUMBER,
+    NEGATIVES,
     SPACES,
     TYPED,
     TYPED_NUMBER,
@@ -31,6 +32,7 @@ from treelab.trees.cells import (
     typed_value,
     unread_sentence,
     with_hyphen,
+    with_leading_minus,
     without_mark,
 )
 from treelab.trees.dates import STYLES, TIMES, find_style, find_times
@@ -324,6 +326,8 @@ def find_form(
         present = words.filter(pa.array(~missing & ~infinite))
         form = _time_form(present, name, notes)
         form = form or _number_form(present, name, delimiter, said.decimal, notes)
+        if form is None and not notes:
+            form = _negative_form(present, name, delimiter, said.decimal, notes)
         if form is not None:
             return replace(form, missing=wide)
         if notes:
@@ -357,6 +361,33 @@ def _time_form(present: pa.Array, name: str, notes: list[str]) -> CellForm | Non
     first = "" if typed.all() else f": {texts[0].as_py()!r} is {numbers[0]:g}"
     notes.append(f"Column {name!r} holds times, which became {form.unit}{first}.")
     return form
+
+
+def _negative_form(
+    present: pa.Array, name: str, delimiter: str, decimal: str | None, notes: list[str]
+) -> CellForm | None:
+    """Return ``_number_form`` where some negative numbers are one of ``NEGATIVES``.
+
+    Words that all stand in brackets are rather labels, as (1) and (2), and whole ones
+    with a minus behind grades, as 2- and 3.
+    """
+    for style, (pattern, _) in NEGATIVES.items():
+        odd = _matches(present, pattern)
+        if not 0 < odd.mean() < 1:
+            continue
+        if style == "-" and not _matches(present, r"\d[.,]\d").any():
+            return None
+        plain = with_leading_minus(present, style)
+        form = _number_form(plain, name, delimiter, decimal, notes)
+        if form is not None:
+            k = int(np.argmax(odd))
+            number = float(plain_numbers(plain, form)[0][k].as_py())
+            notes.append(
+                f"Column {name!r} holds negative numbers such as "
+                f"{present[k].as_py()!r}, which is {number:g}."
+            )
+            return replace(form, negative=style)
+    return None
 
 
 def _number_form(
