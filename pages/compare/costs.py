@@ -15,7 +15,7 @@ from treelab.evaluation import comparison
 from treelab.evaluation.metrics import confusion_matrix
 from treelab.figures.comparison import DrawnCurve, costs_figure, curves_figure
 from treelab.reports.run_report import costs_on_test_rows
-from treelab.trees.words import rounded, significant
+from treelab.trees.words import left_out, rounded, significant
 
 MOST_CLASSES = 12  # of a cost matrix that a person fills in
 
@@ -112,6 +112,9 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
     costs, codes_of = costs.fillna(0).to_numpy(float), pd.Index(labels).get_indexer
     rows, sentence, words = pair[0].split.rows("test"), st.container(), []
     known = rows.y.isin(labels).to_numpy()
+    n_others = int((~known).sum())
+    which = "of a class that one run lacks"
+    left_out_note = f" {left_out(n_others, which)}." if n_others else ""
     _, truth, weight = rows.take(known)
     codes = codes_of(truth)
     for loaded, name, key in beside(pair, names, st.columns(2, gap="large")):
@@ -132,6 +135,7 @@ def show_cost_matrix(pair: Pair, names: Names) -> None:
         plain(
             "Mean cost of a test row where each is predicted as the class of least "
             f"expected cost: {', '.join(words)}; in brackets, as the run predicts."
+            f"{left_out_note}"
         )
     )
 

@@ -18,7 +18,14 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.text import term_fractions
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
-from treelab.trees.words import counted, joined, percent, significant, with_unit
+from treelab.trees.words import (
+    counted,
+    joined,
+    left_out,
+    percent,
+    significant,
+    with_unit,
+)
 
 # How alike several models predict the same rows.
 
@@ -172,6 +179,7 @@ class RowCosts:
 
     costs_of: int  # place of the model by whose costs of errors they are
     mean: list[float]  # one a model
+    n_left_out: int = 0  # rows of which not all models know the class
 
     def sentence(self, names: Sequence[str]) -> str:
         """Say what a test row costs with models of these names."""
@@ -180,9 +188,11 @@ class RowCosts:
         if len(names) > 1:
             each = [f"{cost} with {name}" for cost, name in zip(each, names)]
             trained = names[self.costs_of]
+        which = "of, or predicted as, a class that not all of them know"
+        more = f" {left_out(self.n_left_out, which)}." if self.n_left_out else ""
         return (
             f"By the costs of errors by which {trained} was trained, a test row costs "
-            f"{joined(each)}."
+            f"{joined(each)}.{more}"
         )
 
 
@@ -197,7 +207,8 @@ def row_costs(
 
     Rows count whose class, and every prediction of them, all models know. None where
     none was trained by costs. Of each of k models: what was ``asked`` of it, its
-    classes (None of a regression), and what it ``predicted``, (n_rows,).
+    classes (None of a regression), and what it ``predicted``, (n_rows,). None, too,
+    where no row counts.
     """
     trained = next((k for k, own in enumerate(asked) if own.class_costs), None)
     if trained is None:
@@ -208,9 +219,12 @@ def row_costs(
     costs = trained_costs(asked[trained], own_classes, labels)
     codes = np.array(list(map(pd.Index(labels).get_indexer, (y_true, *predicted))))
     known = (codes >= 0).all(axis=0)
+    if not known.any():
+        return None
     truth, *chosen = codes[:, known]
     weight = None if weight is None else weight[known]
-    return RowCosts(trained, [mean_cost(truth, own, costs, weight) for own in chosen])
+    mean = [mean_cost(truth, own, costs, weight) for own in chosen]
+    return RowCosts(trained, mean, int((~known).sum()))
 
 
 def cost_saved(
@@ -228,7 +242,8 @@ def cost_saved(
     alone = [np.full(len(predicted), label, dtype=object) for label in classes]
     k = 1 + len(alone)
     found = row_costs([asked] * k, [classes] * k, y_true, [predicted, *alone], weight)
-    assert found is not None, "errors have costs"
+    if found is None:
+        raise ValueError("The model knows the class of no row, so none has a cost.")
     own, *constant = found.mean
     if not min(constant):
         raise ValueError(

@@ -10,6 +10,7 @@ from treelab.evaluation.comparison import (
     cost_curve,
     cost_saved,
     mean_cost,
+    row_costs,
     trained_costs,
 )
 from treelab.trees.constraints import Constraints
@@ -80,3 +81,15 @@ def test_a_run_without_costs_has_none_for_classes_that_it_lacks():
     assert trained_costs(Constraints(), ("a", "b"), ["a", "c"]) is None
     asked = Constraints(class_costs={"a": {"b": 3.0}})
     assert trained_costs(asked, ("a", "b"), ["b", "a"]).tolist() == [[0, 1], [3, 0]]
+
+
+def test_rows_that_not_all_models_know_are_left_out_and_counted():
+    asked = [Constraints(class_costs={"a": {"b": 3.0}}), Constraints()]
+    truth = np.array(["a", "b", "c", "a"])
+    predicted = [np.array(["b", "b", "b", "a"]), np.array(["a", "c", "c", "a"])]
+    found = row_costs(asked, [("a", "b"), ("a", "b", "c")], truth, predicted)
+    assert found.mean == [1.5, 0]
+    assert found.sentence(["one", "other"]).endswith(
+        "2 rows of, or predicted as, a class that not all of them know are left out."
+    )
+    assert row_costs(asked, [("a", "b"), ("x", "y")], truth, predicted) is None
