@@ -25,6 +25,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!clock) clocks.set(parentElement, (clock = new Clock()));
   clock.take(data, () => setTriggerValue(isEmpty() ? "empty" : "look", data.beat));
   return () => {
+    // Streamlit also ends a call that newer data overtook: the clock goes on.
+    if (parentElement.isConnected) return;
     clock.end();
     clocks.delete(parentElement);
   };

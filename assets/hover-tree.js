@@ -9,6 +9,8 @@ export default function ({ data, parentElement }) {
   if (!card) cards.set(parentElement, (card = new HoverCard(parentElement)));
   card.take(new TextDecoder().decode(data));
   return () => {
+    // Streamlit also ends a call that newer data overtook: the card stays.
+    if (parentElement.isConnected) return;
     card.destroy();
     cards.delete(parentElement);
   };

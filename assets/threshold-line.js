@@ -11,11 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   let line = lines.get(parentElement);
   if (!line) lines.set(parentElement, (line = new ThresholdLine(parentElement)));
   line.send = (value) => setTriggerValue("threshold", value);
-  line.take(new TextDecoder().decode(data));
-  return () => {
-    line.root.remove();
-    lines.delete(parentElement);
-  };
+  line.take(new TextDecoder().decode(data)); // and it ends with its parent
 }
 
 function make(name, className, parent) {
@@ -42,6 +38,7 @@ class ThresholdLine {
     this.value = make("div", "value", this.plot);
     this.handle = make("div", "handle", this.plot);
     make("span", "grip", this.handle);
+    this.asked = []; // stops that were reported, and not answered yet
     this.title = make("div", "title", this.root);
     this.words = make("div", "words", this.root);
     this.handle.setAttribute("role", "slider");
@@ -57,13 +54,28 @@ class ThresholdLine {
 
   take(text) {
     if (text === this.text) return;
+    const before = this.data;
     this.text = text;
     this.data = JSON.parse(text);
-    this.grasped = null;
-    this.at = this.sent = this.data.at;
+    if (!before || !this.goesOn(before)) {
+      this.grasped = null;
+      this.asked = [];
+      this.at = this.sent = this.data.at;
+    }
     this.title.textContent = this.data.title;
     this.draw();
     this.place();
+  }
+
+  /** Whether the line stays where the visitor has it: a press or a drag may be under way. */
+  goesOn(before) {
+    const { at, moves, fixed } = this.data;
+    const rows = ({ title, edges, stops }) => JSON.stringify([title, edges, stops.map((stop) => stop[2])]);
+    if (fixed || rows(before) !== rows(this.data)) return false;
+    if (moves === before.moves) return at === before.at && (this.grasped != null || this.at !== this.sent);
+    const answered = this.asked.lastIndexOf(at); // of a refused move none
+    this.asked.splice(0, answered + 1);
+    return answered >= 0;
   }
 
   /** Where a value is on the axis, in percent. */
@@ -135,6 +147,7 @@ class ThresholdLine {
   commit() {
     if (this.at == null || this.at === this.sent) return;
     this.sent = this.at;
+    this.asked.push(this.at);
     this.send(this.data.stops[this.at][0]);
   }
 

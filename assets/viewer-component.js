@@ -38,9 +38,9 @@ export default function ({ data, parentElement, setStateValue }) {
     view.handle.select(wanted.key);
   }
   return () => {
+    // Streamlit also ends a call that newer data overtook: the viewer stays.
+    if (parentElement.isConnected) return;
     view.handle.destroy();
-    // Left behind, it would retain its height and push the next one out of sight.
-    view.root.remove();
-    if (views.get(parentElement) === view) views.delete(parentElement);
+    views.delete(parentElement);
   };
 }

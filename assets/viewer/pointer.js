@@ -1,5 +1,28 @@
 /** What the pointer does to the picture: click, hover, touch. */
 
+const CLICK = 50; // milliseconds after a release in which its click comes
+
+/** A press under way in an element: what is drawn anew under it would lose its click. */
+export class Press {
+  constructor(root, onEnd) {
+    this.isHeld = false;
+    const hold = (event) => {
+      if (event.button || event.target.closest("select")) return; // its list is the browser's
+      this.isHeld = true;
+      const ended = new AbortController();
+      const end = ({ type, buttons }) => {
+        if (type === "pointermove" && buttons) return;
+        ended.abort();
+        setTimeout(() => { this.isHeld = false; onEnd(); }, CLICK);
+      };
+      for (const name of ["pointerup", "pointercancel", "pointermove"]) {
+        window.addEventListener(name, end, { signal: ended.signal, capture: true });
+      }
+    };
+    root.addEventListener("pointerdown", hold, { capture: true });
+  }
+}
+
 /**
  * Listen to the pointer on a stage.
  *

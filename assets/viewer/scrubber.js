@@ -42,12 +42,19 @@ export class Scrubber {
     const marks = frames.marks ?? [];
     this.#drawMarks(changesPerFrame(trees), marks.length ? marks.map(([i]) => i) : [frames.chosen]);
     this.flags.hidden = !marks.length;
-    this.flags.replaceChildren(...marks.map(([i, label]) => html("button", {
-      type: "button", class: "flag", onclick: () => { this.pause(); this.move(i); this.onRest(i); },
-      text: `${label}: ${frames.labels[i]}`,
-    })));
+    this.#setFlags(marks.map(([i, label]) => [i, `${label}: ${frames.labels[i]}`]));
     this.show(at);
     return undefined;
+  }
+
+  /** Buttons that lead to frames; one that has the focus stays while they are the same. */
+  #setFlags(flags) {
+    const text = JSON.stringify(flags);
+    if (text === this.flagged) return;
+    this.flagged = text;
+    this.flags.replaceChildren(...flags.map(([i, text]) => html("button", {
+      type: "button", class: "flag", onclick: () => { this.pause(); this.move(i); this.onRest(i); }, text,
+    })));
   }
 
   /** Move the handle and the words without an event. */

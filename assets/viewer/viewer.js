@@ -8,7 +8,7 @@ import { listenToKeys } from "./keys.js";
 import { fillLegend } from "./legend.js";
 import { createState, fullDepth, isAlike, isOpen, nodeOf, reveal, setLimit, shareFaces, toggleFold } from "./model.js";
 import { Camera, CLOSEST } from "./move.js";
-import { listenToPointer } from "./pointer.js";
+import { listenToPointer, Press } from "./pointer.js";
 import { isSum } from "./sum.js";
 import { html, svg } from "./svg.js";
 import { download, fileName, picturePng, pictureSvg } from "./save.js";
@@ -50,8 +50,10 @@ class Viewer {
     this.watch.observe(this.stage);
   }
 
-  /** New data: place, zoom, folds and selection stay; nodes glide. */
+  /** New data: place, zoom, folds and selection stay; nodes glide. A press is waited for. */
   update(data) {
+    this.waiting = this.press.isHeld ? data : null;
+    if (this.waiting) return;
     const before = this.data;
     const same = ["title", "task"].every((name) => before[name] === data[name]) &&
       before.target?.name === data.target?.name;
@@ -76,6 +78,7 @@ class Viewer {
     this.time.destroy();
     this.tip.destroy();
     this.stopKeys();
+    this.waiting = null;
     clearTimeout(this.hintTimer);
     this.root.replaceChildren();
     this.root.classList.remove("tl-viewer");
@@ -130,6 +133,7 @@ class Viewer {
       zoom: (factor) => this.camera.zoomBy(factor, undefined, undefined, true),
       fit: () => this.#fit(true),
     });
+    this.press = new Press(root, () => this.waiting && this.update(this.waiting));
     listenToPointer(this.stage, root, {
       dragged: () => this.camera.moved,
       busy: () => this.camera.pointers.size > 0,

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.cached.store import look_after_queue
 from pages.widgets.page import ASSETS
@@ -73,7 +74,7 @@ class Watcher:
             st.rerun()
         if changed and self._seconds is not None:
             changed.append(self._clock_key)  # else drawn for its own sake
-        if changed:
+        if changed and not _draws_more():  # what changed waits for the next look
             # A look that was on its way while the page was drawn anew, without them.
             with suppress(StreamlitAPIException):
                 st.rerun(changed)
@@ -99,6 +100,16 @@ class Watcher:
         )
         if self._error is not None:
             raise self._error
+
+
+def _draws_more() -> bool:
+    """Whether this run of the script has more to draw than the fragment with the clock.
+
+    What a visitor pressed at the time of a look comes in one run with it. A rerun of
+    parts takes that run's place: the press would be heard, and not shown.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and len(context.fragment_ids_this_run or ()) != 1
 
 
 def follow_runs(

@@ -1,4 +1,6 @@
-"""A page that follows a run is left, in a browser that hears late from the server."""
+"""A page that follows a run, where the browser or the server hears late."""
+
+import re
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -11,7 +13,7 @@ __all__ = ["address", "browser", "page"]  # fixtures
 
 
 class Line:
-    """The connection of a browser with the server, whose answers can be held back.
+    """The connection of a browser with the server, on which words can be held back.
 
     Parameters
     ----------
@@ -20,8 +22,8 @@ class Line:
     """
 
     def __init__(self, page):
-        self._is_held = False
-        self._held = []
+        self._is_held = self._is_kept = False
+        self._held, self._kept = [], []
         self.asked = []  # while answers are held back: the fragments' ids
         page.route_web_socket("**/_stcore/stream", self._connect)
 
@@ -34,7 +36,10 @@ class Line:
         if self._is_held:
             fragment = BackMsg.FromString(message).rerun_script.fragment_id
             self.asked.append(fragment)
-        self._server.send(message)
+        if self._is_kept:
+            self._kept.append(message)
+        else:
+            self._server.send(message)
 
     def _answer(self, message) -> None:
         if self._is_held:
@@ -45,6 +50,21 @@ class Line:
     def hold(self) -> None:
         """Let the browser wait for what the server says."""
         self._is_held = True
+
+    def keep(self) -> None:
+        """Let the server wait for what the browser asks."""
+        self._is_kept = True
+
+    def n_kept(self) -> int:
+        """How much the browser asked that waits."""
+        return len(self._kept)
+
+    def ask(self, *order: int) -> None:
+        """Ask what was kept, all at once, in this order."""
+        self._is_kept = False
+        for place in order:
+            self._server.send(self._kept[place])
+        self._kept.clear()
 
     def let_go(self) -> None:
         """Send what was held back."""
@@ -75,3 +95,28 @@ def test_a_page_that_was_turned_to_is_not_left_empty(page, address):
         "heading", name="What did it learn, and how small can it be?"
     )
     sync_api.expect(heading).to_be_visible(timeout=100)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_an_edit_beside_a_look_that_finds_something_new_is_shown(page, address):
+    """Both wait for the page to be drawn, and come in one run of the script."""
+    store = RunStore()
+    training, run = add_run(store, "gradtree", state="running"), add_run(store, "cart")
+    line = Line(page)
+    page.goto(f"{address}/tree?edit=true&run={run}")
+    opened(page, "What did it learn, and how small can it be?")
+    threshold = page.get_by_role("slider", name="Threshold")
+    store.finish(training, "stopped")
+    line.keep()
+    while line.n_kept() < 1:  # the look of the sidebar
+        page.wait_for_timeout(50)
+    for n_kept in (2, 3):
+        threshold.press("ArrowRight")
+        while line.n_kept() < n_kept:
+            page.wait_for_timeout(50)
+    shown = threshold.get_attribute("aria-valuetext").partition(",")[0]
+    line.ask(1, 0, 2)  # while the first edit is drawn, the look and the second wait
+    edits = page.locator("[data-testid=stMarkdown] ol li")
+    moved = re.compile(f"threshold moved to {re.escape(shown)}\\b")
+    sync_api.expect(edits.last).to_have_text(moved, timeout=30_000)

@@ -17,9 +17,14 @@ LOAD = """async source => {
 }"""
 # Streamlit clips what a component draws below the height it was given.
 MOUNT = """text => {
-  const parentElement = document.getElementById("tree");
+  const parentElement = document.getElementById("mounted");
   const data = new TextEncoder().encode(text);
   window.unmount_ = component_({ data, parentElement, setStateValue() {} });
+}"""
+ADD_PARENT = """() => {
+  const parent = document.createElement("div");
+  parent.id = "mounted";
+  document.getElementById("tree").replaceChildren(parent);
 }"""
 
 
@@ -28,22 +33,34 @@ def parent(page):
     """Where Streamlit mounts, with nothing in it but what the component draws."""
     page.evaluate("window.viewer?.destroy(); window.viewer = undefined")
     page.evaluate(LOAD, viewer_script() + COMPONENT.read_text("utf-8"))
-    yield page.locator("#tree")
-    page.evaluate("unmount_()")
+    page.evaluate(ADD_PARENT)
+    yield page.locator("#mounted")
+    page.evaluate("mounted.remove(); unmount_()")
 
 
-def test_a_tree_that_is_mounted_again_stands_where_it_stood(page, parent):
+def test_a_viewer_stays_when_a_call_is_ended_that_a_newer_one_overtook(page, parent):
+    """Streamlit does so with its element in place, before or after the newer call."""
     text = json.dumps(payload(tree_nodes(2), options={"total": 400, "compact": True}))
-    tops = []
-    for again in (False, True, True):
-        if again:
-            page.evaluate("unmount_()")
-        page.evaluate(MOUNT, text)
-        parent.locator('[role="treeitem"]').first.wait_for()
-        tops.append(parent.locator(".stage").bounding_box()["y"])
+    page.evaluate(MOUNT, text)
+    root = parent.locator('[role="treeitem"]').first
+    root.focus()
+    for order in (["unmount_()", MOUNT], [MOUNT, "text => unmount_()"]):
+        for call in order:
+            page.evaluate(call, text)
+        assert root.evaluate("own => own === own.getRootNode().activeElement")
         assert parent.locator("> div").count() == 1
-    assert len(set(tops)) == 1
-    assert parent.bounding_box()["height"] == 400
+        assert parent.bounding_box()["height"] == 400
+
+
+def test_a_viewer_ends_with_its_parent(page, parent):
+    text = json.dumps(payload(tree_nodes(2), options={"total": 400, "compact": True}))
+    page.evaluate(MOUNT, text)
+    parent.locator('[role="treeitem"]').first.wait_for()
+    page.evaluate("window.left_ = mounted; mounted.remove(); unmount_()")
+    assert page.evaluate("left_.querySelector('[role=treeitem]')") is None
+    page.evaluate(ADD_PARENT)
+    page.evaluate(MOUNT, text)
+    parent.locator('[role="treeitem"]').first.wait_for()
 
 
 def test_new_data_are_drawn_in_the_same_place_without_a_new_root(page, parent):

@@ -97,6 +97,32 @@ def test_data_that_change_keep_zoom_place_folds_and_selection(page):
     assert "another column ≤ 7" in label
 
 
+def test_a_click_under_way_outlives_data_that_change(page):
+    data = payload(tree_nodes(3))
+    show(page, data)
+    box = page.locator(NODE.format("0")).bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    data["trees"][0]["nodes"][2]["condition"] = "another column ≤ 7"
+    page.evaluate("data => viewer.update(data)", data)
+    page.mouse.up()
+    assert page.evaluate("heard") == ["0"]
+    page.locator(f'{NODE.format("1")}[aria-label*="another column ≤ 7"]').wait_for()
+    assert page.get_attribute(NODE.format("0"), "aria-selected") == "true"
+
+
+def test_a_mark_below_the_scrubber_keeps_the_focus(page):
+    data = run_of(12)
+    data["frames"]["marks"] = [[2, "best"], [5, "smallest"]]
+    show(page, data)
+    mark = page.get_by_role("button", name="best:")
+    mark.press("Enter")
+    assert page.evaluate("events.at(-1)") == ["frame", 2]
+    data["trees"][0]["nodes"][2]["condition"] = "another column ≤ 7"
+    page.evaluate("data => viewer.update(data)", data)
+    assert mark.evaluate("own => own === document.activeElement")
+
+
 def test_a_live_tree_glows_once_where_its_split_changed(page):
     data = payload(tree_nodes(3), options={"live": True, "compact": True})
     show(page, data)
