@@ -125,6 +125,25 @@ def test_times_and_durations_of_opendocument_are_hours():
     assert again["at"].tolist() == [123.5]
 
 
+def test_times_of_workbooks_and_of_text_are_the_same_hours_beyond_a_day_too():
+    minutes = [*range(0, 1440, 37), 1800, 3605]
+    clock = [f"{m // 60}:{m % 60:02}" for m in minutes]
+    times = [datetime.timedelta(minutes=m) for m in minutes]
+    lines = ["at,y", *(f"{own},{i % 3}" for i, own in enumerate(clock))]
+    files = [
+        with_times([m / 1440 for m in minutes]),
+        ods([["at", "y"], *([time, i % 3] for i, time in enumerate(times))]),
+        "\n".join(
+            ["at,y", *(f"{own},{i % 3}" for i, own in enumerate(clock))]
+        ).encode(),
+    ]
+    frames = [read_table(content).frame for content in files]
+    for content in files:
+        for frame in frames:
+            found = read_table(content, as_in=forms_of(frame)).frame["at"]
+            assert found.tolist() == [m / 60 for m in minutes]
+
+
 def test_times_beside_words_and_where_training_rows_held_text_are_text():
     frame, notes = read(with_times([0.25, 0.5, "closed"] * 9))
     assert set(frame["at"]) == {"06:00:00", "12:00:00", "closed"}
