@@ -105,7 +105,7 @@ def looks_like_dates(column: pd.Series) -> bool:
     """Whether numbers are years with decimals that dates became.
 
     A date is a whole second, and in years has many decimals: numbers as people write
-    them have few, and others miss the second.
+    them have few, others miss the second, and hours are whole seconds themselves.
     """
     if not is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype):
         return False
@@ -113,8 +113,9 @@ def looks_like_dates(column: pd.Series) -> bool:
     years = np.unique(years[:: max(1, len(years) // 2000)])
     if len(years) < 2 or years[0] < 1700 or years[-1] > 2250:
         return False
-    if not (np.abs(years * 1e6 - np.rint(years * 1e6)) > 1e-3).any():
-        return False
+    for steps in (1e6, 3600):
+        if not (np.abs(years * steps - np.rint(years * steps)) > 1e-3).any():
+            return False
     _, length = year_bounds(np.floor(years))
     seconds = (years - np.floor(years)) * length
     return bool((np.abs(seconds - np.rint(seconds)) < _ROUNDED).all())

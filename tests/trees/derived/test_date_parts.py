@@ -74,6 +74,8 @@ def test_names_tell_part_column_and_first_day():
         (pd.Series(RNG.uniform(1900, 2000, 300)), False),
         (pd.Series(["2020-01-01"]), False),
         (pd.Series([True, False]), False),
+        (pd.Series(np.arange(108_000, 120_000, 7) / 60), False),  # hours
+        (pd.Series(np.arange(5400, 6000) / 3), False),  # means of three
     ],
 )
 def test_years_that_dates_became_are_told_from_other_numbers(values, dates):

@@ -133,9 +133,7 @@ def test_times_of_workbooks_and_of_text_are_the_same_hours_beyond_a_day_too():
     files = [
         with_times([m / 1440 for m in minutes]),
         ods([["at", "y"], *([time, i % 3] for i, time in enumerate(times))]),
-        "\n".join(
-            ["at,y", *(f"{own},{i % 3}" for i, own in enumerate(clock))]
-        ).encode(),
+        "\n".join(lines).encode(),
     ]
     frames = [read_table(content).frame for content in files]
     for content in files:
