@@ -10,9 +10,12 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 MOST_EXCEL_ROWS, MOST_EXCEL_COLUMNS = 1_048_576, 16_384
-# -50,5 and -1e-9 € are no formulas, though they are text.
-NUMBER = re.compile(
-    r"[+-](\d|[.,]\d)[\d.,' \u00a0\u202f]*([eE][+-]?\d+)?[ \u00a0\u202f]?[%€$£]?"
+# -50,5 and -1e-9 € are no formulas, though they are text, nor are -5 kg and signs
+# alone, as classes may be called.
+NO_FORMULA = re.compile(
+    r"[+-](\d|[.,]\d)[\d.,' \u00a0\u202f]*([eE][+-]?\d+)?"
+    r"[ \u00a0\u202f]?([%€$£]|(°|[^\W\d_])([^\W\d_]|/)*)?"
+    r"|[+-]+"
 )
 MOST_EXCEL_LETTERS = 32_767  # of one cell
 MOST_EXCEL_DIGITS = 15  # of a number; others read alike
@@ -40,7 +43,7 @@ def defused(frame: pd.DataFrame) -> pd.DataFrame:
 def _defused(value):
     """Put an apostrophe ahead of text that begins as a formula does."""
     is_formula = isinstance(value, str) and value.startswith(FORMULA_STARTS)
-    is_formula = is_formula and not NUMBER.fullmatch(value)
+    is_formula = is_formula and not NO_FORMULA.fullmatch(value)
     return f"'{value}" if is_formula else value
 
 
