@@ -91,12 +91,14 @@ def with_date_parts(
 def moments(dates: pd.Series) -> np.ndarray:
     """Return dates as datetime64[s] (n_rows,), NaT where there is none.
 
-    They may be years with decimals, as files are read, dates of any kind, or text as
-    ISO 8601 has it.
+    It is the second in which each lies, and so in the same minute, hour and day. Dates
+    may be years with decimals, as files are read, dates of any kind, or text as ISO
+    8601 has it.
     """
     dates = plain_column(dates)
     if is_numeric_dtype(dates.dtype) and not is_bool_dtype(dates.dtype):
-        return from_decimal_years(dates.to_numpy(dtype=np.float64, na_value=np.nan))
+        years = dates.to_numpy(dtype=np.float64, na_value=np.nan)
+        return from_decimal_years(years, is_begun=True)
     times = pd.to_datetime(dates, errors="coerce", utc=True, format="ISO8601")
     return times.dt.tz_localize(None).to_numpy(dtype="datetime64[s]")
 

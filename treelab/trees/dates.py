@@ -280,6 +280,9 @@ _MONTHS = (
 # Dates as years with decimals: the one number by which tables and splits know them.
 
 
+_ROUNDED = 1e-4  # seconds by which a whole second may be missed
+
+
 def decimal_years(times: pd.Series) -> pd.Series:
     """Return times as years with decimals, the middle of 2019 being 2019.5.
 
@@ -300,12 +303,17 @@ def decimal_years(times: pd.Series) -> pd.Series:
     )
 
 
-def from_decimal_years(years: np.ndarray) -> np.ndarray:
-    """Return years with decimals (n_rows,) as datetime64[s]; NaT where missing."""
+def from_decimal_years(years: np.ndarray, *, is_begun: bool = False) -> np.ndarray:
+    """Return years with decimals (n_rows,) as datetime64[s]; NaT where missing.
+
+    That is the nearest second, or the one that ``is_begun``, in whose minute, hour and
+    day a moment lies.
+    """
     known = np.isfinite(years) & (np.abs(years) < 1e5)
     whole = np.floor(np.where(known, years, 1970.0))
     start, length = year_bounds(whole)
-    seconds = np.rint(np.where(known, years - whole, 0) * length)
+    passed = np.where(known, years - whole, 0) * length
+    seconds = np.floor(passed + _ROUNDED) if is_begun else np.rint(passed)
     found = start + seconds.astype("timedelta64[s]")
     return np.where(known, found, np.datetime64("NaT", "s"))
 

@@ -50,6 +50,12 @@ def test_parts_are_those_of_the_calendar(form):
         assert frame[name].tolist() == values.tolist()
 
 
+def test_the_last_half_second_of_a_day_is_of_that_day():
+    at = pd.to_datetime(["2020-01-31 23:59:59.900", "2019-12-31 23:59:59.999"])
+    found = with_date_parts(pd.DataFrame({"at": at}), NAMES)[NAMES].to_numpy()
+    assert found.tolist() == [[2020, 1, 5, 23, 7275], [2019, 12, 2, 23, 7244]]
+
+
 def test_a_missing_date_has_no_parts():
     frame = with_date_parts(pd.DataFrame({"at": [np.nan, 2020.5]}), NAMES)
     assert frame[NAMES].isna().all(axis=1).tolist() == [True, False]
