@@ -368,6 +368,7 @@ class Cells:
     encoding: str = ""  # of a delimited text
     categories: Collection[str] = ()  # columns of which the file says so
     hours: Collection[str] = ()  # columns of times, which are numbers of hours
+    missing: tuple[str, ...] = ()  # marks of no value that the format itself has
     is_typed: bool = False  # whether text and numbers differ by their types
 
     def place_of(self, row: int) -> str:

@@ -258,6 +258,8 @@ def _read_column(
         return read_typed(column, name, cells, said, form)
     if form is not None and how.decimal not in (None, form.decimal):
         form = replace(form, decimal=how.decimal, thousands="")
+    if form is not None and cells.missing:
+        form = replace(form, missing=(*form.missing, *cells.missing))
     reading = read_column(column, name, cells, said, form, is_later=bool(as_in))
     if as_in:  # else no one asks for them
         reading.written = as_written(column, name)

@@ -216,6 +216,28 @@ def test_arff_is_read_with_its_kinds():
     assert "line 11 is a sparse row" in refusal(ARFF + "{0 Dan}\n", "t.arff")
 
 
+def test_arff_may_quote_each_cell_in_its_own_way():
+    rows = """'it''s', "it's", 'two\\nlines'\n'a, b', "say \\"hi\\"", 'tis\n"x",,?\n"""
+    head = "@relation r\n@attribute a string\n@attribute b string\n@attribute c string"
+    frame = read_table(f"{head}\n@data\n{rows}".encode(), "t.arff").frame
+    assert frame["a"].tolist() == ["it's", "a, b", "x"]
+    assert frame["b"].tolist()[:2] == ["it's", 'say "hi"']
+    assert frame["c"].tolist()[:2] == ["two\nlines", "'tis"]
+    assert frame.isna().to_numpy().tolist()[2] == [False, True, True]
+
+
+def test_a_question_mark_in_arff_is_missing_whatever_training_rows_held():
+    table = pd.DataFrame({"w": ["a", None, "-"], "n": [1.0, 2.0, np.nan]})
+    file = io.BytesIO()
+    table.to_parquet(file)
+    forms = forms_of(read_table(file.getvalue(), "t.parquet").frame)
+    later = b"@relation r\n@attribute w {a,-}\n@attribute n numeric\n@data\n-,1\n?,?\n"
+    read = read_table(later, "t.arff", as_in=forms)
+    assert read.frame["w"].tolist()[0] == "-"
+    assert read.frame.isna().to_numpy().tolist() == [[False, False], [True, True]]
+    assert read.written["w"].tolist() == ["-", "?"]
+
+
 def test_a_zip_of_one_table_is_unpacked():
     table = b"a,b\n1,x\n2,y\n"
     archive = zipped(**{"data__t_0_csv": table, "__MACOSX__._t_0_csv": b"?"})

@@ -1,6 +1,5 @@
 """Read ARFF, the format of Weka and OpenML: attributes, then rows of text."""
 
-import csv
 import re
 from collections.abc import Iterator
 
@@ -49,7 +48,7 @@ def read_arff(text: bytes, name: str) -> Cells:
     if not n_rows:
         raise TableError(f"{name} has no rows below @data. Add rows.")
     nominal = (n for n, kind in attributes if kind.lower().startswith(("{", "string")))
-    return columns.cells("row", set(nominal))
+    return columns.cells("row", set(nominal), missing=("?",))
 
 
 def _attributes(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str]]:
@@ -64,19 +63,35 @@ def _attributes(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[str, str]
             yield name, found.group(2).strip()
 
 
+# A field, in quotation marks of one kind or the other, or in none.
+_QUOTED = r"""'((?:[^'\\]|\\.|'')*)'|"((?:[^"\\]|\\.|"")*)\""""
+_FIELDS = {
+    sign: re.compile(rf" *(?:(?:{_QUOTED}) *|([^{sign}]*))({sign}|$)")
+    for sign in (",", "\t")
+}
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+
+
 def _cells(line: str) -> list[str]:
     """Return the fields of a row, with quotation marks around some of them."""
     line = line.strip()
-    quote = '"' if '"' in line and "'" not in line else "'"
-    delimiter = "\t" if "\t" in line and "," not in line else ","
-    try:
-        (cells,) = csv.reader(
-            [line],
-            delimiter=delimiter,
-            quotechar=quote,
-            escapechar="\\",
-            skipinitialspace=True,
-        )
-    except (csv.Error, ValueError):
-        return []
+    sign = "\t" if "\t" in line and "," not in line else ","
+    cells, place, end = [], 0, sign
+    while end:
+        found = _FIELDS[sign].match(line, place)
+        assert found is not None, "a field may be empty"
+        single, double, plain, end = found.groups()
+        if single is not None:
+            text = single.replace("''", "'")
+        elif double is not None:
+            text = double.replace('""', '"')
+        else:
+            text = plain.strip()
+        cells.append(re.sub(r"\\(.)", _escaped, text))
+        place = found.end()
     return cells
+
+
+def _escaped(found: re.Match) -> str:
+    """Return the sign that stands behind a backslash."""
+    return _ESCAPED.get(found[1], found[1])

@@ -41,7 +41,12 @@ class TextColumns:
         if len(self._rows) >= ROWS_AT_ONCE:
             self._store()
 
-    def cells(self, place: str, categories: Collection[str] = ()) -> Cells:
+    def cells(
+        self,
+        place: str,
+        categories: Collection[str] = (),
+        missing: tuple[str, ...] = (),
+    ) -> Cells:
         """Return all columns; ``place`` is what messages call a row."""
         self._store()
         columns = [
@@ -49,7 +54,9 @@ class TextColumns:
             for pieces in self._pieces.values()
         ]
         names = list(self._pieces)
-        return Cells(names, columns, place=place, categories=categories)
+        return Cells(
+            names, columns, place=place, categories=categories, missing=missing
+        )
 
     def _store(self) -> None:
         """Turn the latest rows into pieces of columns."""
