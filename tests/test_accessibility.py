@@ -1,5 +1,7 @@
 """Every page for those who see, hear or move otherwise, in a real Chromium."""
 
+import re
+
 import pytest
 
 from tests import test_browser
@@ -81,6 +83,7 @@ FOCUSED_NAME = """() => {
   while (each?.shadowRoot?.activeElement) each = each.shadowRoot.activeElement;
   return (each.getAttribute('aria-label') || each.innerText || '') + each.tagName;
 }"""
+IS_ELSEWHERE = f"before => ({FOCUSED_NAME})() !== before"
 # What fades in or glides; a spinner never ends.
 STILL = """() => document.getAnimations().every(({ effect, playState }) =>
   playState !== 'running' || effect.getComputedTiming().endTime === Infinity)"""
@@ -222,7 +225,7 @@ def test_axe_finds_no_serious_violation_beside_a_selected_node(page, address, ru
 def test_axe_finds_no_serious_violation_on_compare(page, address, runs, target, tabs):
     first, second = runs["cart", target], runs["gradtree", target]
     assert look_at(page, address, "compare", tabs, run=second, against=first) == []
-    assert second in page.url
+    sync_api.expect(page).to_have_url(re.compile(second))
 
 
 def missed(page, name: str) -> list[str]:
@@ -272,12 +275,10 @@ def test_arrow_keys_lead_through_a_group(page, address, runs):
         start.focus()
         before = page.evaluate(FOCUSED_NAME)
         page.keyboard.press("ArrowDown" if role == "treeitem" else "ArrowRight")
-        page.wait_for_timeout(300)
-        assert page.evaluate(FOCUSED_NAME) != before, role
+        page.wait_for_function(IS_ELSEWHERE, arg=before)
     visit(page, address, "train", run=first)
     start = page.locator(".st-key-learners button").first
     start.focus()
     before = page.evaluate(FOCUSED_NAME)
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(300)
-    assert page.evaluate(FOCUSED_NAME) != before
+    page.wait_for_function(IS_ELSEWHERE, arg=before)

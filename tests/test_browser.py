@@ -205,14 +205,15 @@ def look_into_the_tree(page) -> None:
     node(page, "0").locator(".main").first.click()
     facts = page.locator(".node-facts")
     expect(facts).to_contain_text("impurity")
-    assert "node=r0" in page.url
-    rows = facts.locator("tr", has_text="rows").first.inner_text()
+    expect(page).to_have_url(re.compile("node=r0"))
+    of_rows = facts.locator("tr", has_text="rows").first
+    rows = of_rows.inner_text()
     page.locator("[class*=st-key-view-] input").first.click()
     page.get_by_role("option", name="Training").click()
     settled(page)
     scrubber = page.get_by_role("slider", name="epoch")
     expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^final tree"))
-    assert facts.locator("tr", has_text="rows").first.inner_text() == rows
+    expect(of_rows).to_have_text(rows, use_inner_text=True)
     scrubber.press("Home")
     expect(scrubber).to_have_attribute("aria-valuetext", re.compile("^(start|epoch)"))
     settled(page)
@@ -236,7 +237,7 @@ def serious(page, *rules: str, within: str = "") -> list:
 def test_an_earlier_address_leads_on_before_any_page_was_opened(alone, page, address):
     page.goto(f"{address}/sweep")
     opened(page, "Train and watch")
-    assert "tab=Tune" in page.url
+    sync_api.expect(page).to_have_url(re.compile("tab=Tune"))
     assert not page.get_by_role("dialog").count()  # such as "Page not found"
 
 
@@ -269,11 +270,11 @@ def test_what_would_change_a_prediction_is_tried_by_one_click(page, address):
     assert not answer.inner_text().startswith(before)
 
 
-def bar(page) -> tuple[str, str, str]:
-    """The table, the target and the run that the bar on top names."""
-    names = ("Table", "Target", "Run")
-    boxes = [page.get_by_role("combobox", name=name, exact=True) for name in names]
-    return tuple(box.input_value() for box in boxes)
+def shows_in_bar(page, *values: str) -> None:
+    """Wait until the bar on top names a table, a target, and a run if one is given."""
+    for name, value in zip(("Table", "Target", "Run"), values):
+        box = page.get_by_role("combobox", name=name, exact=True)
+        sync_api.expect(box).to_have_value(value)
 
 
 @pytest.mark.browser
@@ -299,11 +300,11 @@ def test_the_newcomers_path(workers, page, address, tmp_path):
     result.get_by_role("link", name="Compare").click()
     opened(page, "Which tree is better, and where?")
     expect(page.get_by_text("GradTree is better than CART").first).to_be_visible()
-    assert page.locator("[class*=st-key-tree-view] .tl-viewer").count() == 2
+    expect(page.locator("[class*=st-key-tree-view] .tl-viewer")).to_have_count(2)
     shot(page, "path-2-compare")
 
     go(page, "Tree", "What did it learn, and how small can it be?")
-    assert nodes(page).count() >= 3
+    nodes(page).nth(2).wait_for()
     pick(page, "CART")
     slider = page.get_by_role("slider", name="Leaves")
     leaves = re.compile("^[34] leaves")  # of four there may be no tree
@@ -314,16 +315,17 @@ def test_the_newcomers_path(workers, page, address, tmp_path):
     expect(slider).to_have_attribute("aria-valuetext", leaves)
     settled(page)
     expect(page.get_by_test_id("stMetricDelta")).to_contain_text("the retained tree")
-    assert "size=" in page.url
+    expect(page).to_have_url(re.compile("size="))
     shot(page, "path-3-small")
 
     go(page, "Explain", "Why this prediction?")
-    first = page.locator(".st-key-because").inner_text()
-    page.get_by_role("button", name="Next", exact=True).click()
-    settled(page)
     because = page.locator(".st-key-because")
     expect(because).to_contain_text("Because")
-    assert because.inner_text() != first
+    first = because.inner_text()
+    page.get_by_role("button", name="Next", exact=True).click()
+    expect(because).not_to_have_text(first, use_inner_text=True)
+    expect(because).to_contain_text("Because")
+    settled(page)
     shot(page, "path-4-row")
 
     rng = np.random.default_rng(0)
@@ -337,19 +339,19 @@ def test_the_newcomers_path(workers, page, address, tmp_path):
     expect(page.locator(".tl-table th.target")).to_contain_text("price")
     page.keyboard.press("Escape")
     settled(page)
-    assert bar(page) == ("flats.csv", "price", "")
+    shows_in_bar(page, "flats.csv", "price", "")
     for name in ("Tree", "Explain", "Compare"):  # none of the trap's runs is shown
         page.get_by_test_id("stSidebarNav").get_by_role("link", name=name).click()
         settled(page)
         expect(page.get_by_role("link", name="Train").last).to_be_visible()
-        assert page.locator(".tl-viewer").count() == 0
+        expect(page.locator(".tl-viewer")).to_have_count(0)
     go(page, "Data", "What do you want to predict?")
     page.get_by_role("button", name="Train with defaults").click()
     opened(page, "Train and watch")
     expect(card(page, "GradTree")).to_contain_text("done")
     expect(page.locator(".st-key-result")).to_contain_text("on 30 test rows")
     go(page, "Tree", "What did it learn, and how small can it be?")
-    assert bar(page)[:2] == ("flats.csv", "price")
+    shows_in_bar(page, "flats.csv", "price")
     expect(nodes(page).first).to_have_attribute("aria-label", re.compile("size"))
     shot(page, "path-5-own-table")
 
@@ -371,7 +373,7 @@ def test_first_ten_minutes(workers, page, address):
     shot(page, "1-data-trap")
     page.get_by_role("button", name="Open breast cancer").click()
     expect(page.locator(".tl-table th.target")).to_contain_text("diagnosis")
-    assert page.locator(".tl-table th").count() == 31
+    expect(page.locator(".tl-table th")).to_have_count(31)
     expect(page.locator(".split .words")).to_contain_text("114 test")
     shot(page, "1-data")
     page.get_by_role("button", name="Train with defaults").click()
@@ -405,7 +407,7 @@ def test_first_ten_minutes(workers, page, address):
     # 3. Tree: the picture, the score, the rules.
     go(page, "Tree", "What did it learn, and how small can it be?")
     pick(page, "GradTree")
-    assert nodes(page).count() >= 3
+    nodes(page).nth(2).wait_for()
     expect(page.get_by_test_id("stMetric").first).to_contain_text("114 rows")
     expect(page.get_by_text("one per leaf, largest first")).to_be_visible()
     look_into_the_tree(page)
@@ -414,7 +416,7 @@ def test_first_ten_minutes(workers, page, address):
     # 4. Compare: two trees on the same rows.
     go(page, "Compare", "Which tree is better, and where?")
     nodes(page).first.wait_for()
-    assert page.locator(".tl-viewer").count() == 2
+    expect(page.locator(".tl-viewer")).to_have_count(2)
     shot(page, "4-compare")
 
     # 5. The size slider: another tree at once, with nothing trained.
@@ -446,7 +448,7 @@ def test_first_ten_minutes(workers, page, address):
     expect(page.locator(".prediction").first).to_contain_text(
         re.compile("malig|benign")
     )
-    assert nodes(page).count() >= 3
+    nodes(page).nth(2).wait_for()
     shot(page, "7-explain")
 
     # 8. Runs: all of them; one is deleted, after a question.

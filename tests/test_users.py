@@ -76,7 +76,7 @@ def test_what_one_trains_in_private_another_does_not_find(address):
         settled(bob)
         assert bob.locator(STOP).count() == 0
         ann.locator(STOP).first.click()
-        for _ in range(100):
+        for _ in range(SLOW // 100):
             if audit_log(store):
                 break
             ann.wait_for_timeout(100)

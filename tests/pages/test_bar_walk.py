@@ -33,7 +33,7 @@ def test_all_pages_follow_the_bar_and_back_leads_back(page, address):
     ):
         go(page, name, question)
         sync_api.expect(page.get_by_text("Nothing is trained on Wine")).to_be_visible()
-        assert "table=wine" in page.url
+        sync_api.expect(page).to_have_url(re.compile("table=wine"))
     bar = page.locator(".st-key-bar").bounding_box()
     assert bar["x"] + bar["width"] <= 900
     while page.url != own:

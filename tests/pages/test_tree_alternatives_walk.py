@@ -80,5 +80,5 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     assert "chosen by hand" in chosen.provenance
     page.set_viewport_size({"width": 420, "height": 900})
     settled(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.wait_for_function("document.documentElement.scrollWidth <= 420")
     shot(page, "rashomon-narrow")

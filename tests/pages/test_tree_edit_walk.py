@@ -68,24 +68,24 @@ def test_the_threshold_is_dragged_on_the_histogram(page, address):
     settled(page)
     moved = float(line.get_attribute("aria-valuenow"))
     assert moved == pytest.approx(float(dragged), rel=0.01)
-    assert score.inner_text() != before[2]
+    expect(score).not_to_have_text(before[2])
     field = page.get_by_role("spinbutton", name="Threshold")
     assert float(field.input_value()) == pytest.approx(float(dragged), rel=0.01)
     # Undone, the line is back; a drag that is broken off changes nothing.
     shown = field.input_value()
     press(page, "Undo")
     expect(field).not_to_have_value(shown)
-    assert line.get_attribute("aria-valuenow") == before[0]
+    expect(line).to_have_attribute("aria-valuenow", before[0])
     drag(page, line, by=-40)
     page.keyboard.press("Escape")
     page.mouse.up()
     settled(page)
-    assert line.get_attribute("aria-valuenow") == before[0]
+    expect(line).to_have_attribute("aria-valuenow", before[0])
     # A number that parts no rows is refused, and the line stays.
     field.fill("1000")
     field.press("Enter")
     expect(page.get_by_test_id("stAlert")).to_be_visible()
-    assert line.get_attribute("aria-valuenow") == before[0]
+    expect(line).to_have_attribute("aria-valuenow", before[0])
     # A locked split's line cannot be dragged.
     press(page, "Lock")
     expect(line).to_have_attribute("aria-disabled", "true")
@@ -113,7 +113,7 @@ def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
     press(page, "Lock")
     node(page, "0").locator(".main").first.click()
     settled(page)
-    assert "node=r0" in page.url
+    expect(page).to_have_url(re.compile("node=r0"))
     expect(page.get_by_text("Node L ·")).to_be_visible()
     press(page, "Forbid everywhere")
     expect(edits).to_have_count(3)
@@ -142,6 +142,5 @@ def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
     assert log.edits[2].column not in tree.columns
     page.set_viewport_size({"width": 420, "height": 900})
     settled(page)
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= 420
+    page.wait_for_function("document.documentElement.scrollWidth <= 420")
     shot(page, "edit-narrow")

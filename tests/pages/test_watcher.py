@@ -1,6 +1,7 @@
 """What follows the run store: what is read again, and what is drawn again."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -45,6 +46,18 @@ def test_what_did_not_change_is_not_drawn_again(versions):
     watcher.look()
     found["tree"] = 2
     with pytest.raises(Rerun, match=r"\['live-tree', 'clock-live'\]"):
+        watcher.look()
+
+
+@pytest.mark.parametrize("drawn", [["clock", "edit"], None], ids=["a part", "all"])
+def test_a_look_takes_no_place_of_what_is_drawn_with_it(versions, monkeypatch, drawn):
+    watcher, found = versions
+    context = SimpleNamespace(fragment_ids_this_run=drawn)
+    monkeypatch.setattr(module, "get_script_run_ctx", lambda **_: context)
+    found["tree"] = 2
+    watcher.look()
+    context.fragment_ids_this_run = ["clock"]
+    with pytest.raises(Rerun):
         watcher.look()
 
 
