@@ -80,6 +80,30 @@ def test_missing_values_go_where_they_gain_most():
     assert found.gain == pytest.approx(max(every))
 
 
+@pytest.mark.parametrize("target", ["label", "value"])
+def test_rows_of_whole_weights_split_as_rows_that_often(target):
+    frame = table(3)
+    times = np.random.default_rng(0).integers(1, 4, len(frame))
+    tree = fitted(frame, target)
+    rows = EditRows(tree, frame[COLUMNS], frame[target], times)
+    often = frame.loc[frame.index.repeat(times)]
+    repeated = EditRows(tree, often[COLUMNS], often[target])
+    assert rows.variance == pytest.approx(repeated.variance)
+    at, every = np.arange(len(frame)), np.arange(len(often))
+    found = candidates(rows, at, tree.features, min_samples_leaf=1)
+    wanted = candidates(repeated, every, tree.features, min_samples_leaf=1)
+    assert len(found) == len(wanted) == 3
+    for one, other in zip(found, wanted):
+        named = ("column", "threshold", "categories", "missing_left")
+        for name in named:
+            assert getattr(one, name) == getattr(other, name)
+        assert one.gain == pytest.approx(other.gain)
+        assert one.n_left < other.n_left
+    left = frame["income"].to_numpy() > 0
+    many = left.repeat(times)
+    assert gain_of(rows, at, left) == pytest.approx(gain_of(repeated, every, many))
+
+
 def test_rows_go_where_a_new_split_says_though_another_takes_zeros_for_missing():
     x = np.repeat([-1.0, 0.0, 0.0, 1.0], 9)
     frame, y = pd.DataFrame({"x": x}), (x >= 0) * 1.0

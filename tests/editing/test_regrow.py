@@ -34,6 +34,25 @@ def test_a_whole_tree_is_grown_as_cart_grows_it(target, n_leaves):
     assert len({*zip(leaf, other)}) == grown.n_leaves  # one leaf, one leaf
 
 
+@pytest.mark.parametrize("target", ["label", "value"])
+def test_a_branch_of_whole_weights_grows_and_predicts_as_of_rows_that_often(target):
+    frame = table(6)
+    times = np.where(frame["income"] > 0.5, 4, 1)  # they change where the best cuts lie
+    often = frame.loc[frame.index.repeat(times)]
+    tree = fitted(frame, target)
+    grown = []
+    for own, weight in ((frame, times), (often, None)):
+        rows = EditRows(tree, own[COLUMNS], own[target], weight)
+        edited = apply_edits(tree, [Lock("")], rows)
+        grown.append(refit(regrow(edited, "R", rows, 3), rows))
+    weighted, repeated = grown
+    for name in ("feature", "threshold", "value", "impurity", "mass"):
+        one, other = getattr(weighted, name), getattr(repeated, name)
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=name)
+    assert weighted.weight is not None
+    assert weighted.n_rows[0] == len(frame)
+
+
 def test_what_is_locked_stays_and_what_is_forbidden_goes():
     frame = table()
     tree = fitted(frame, max_leaf_nodes=9)

@@ -147,11 +147,18 @@ def test_routes_count_rows_and_say_so(visit, store):
     assert "test, 48 rows" in rows.options
 
 
-def test_a_tree_of_weighted_rows_is_not_edited_and_it_is_said_at_once(visit, store):
+def test_a_tree_of_weighted_rows_is_edited_and_saved_with_their_weights(visit, store):
     run = add_run(store, "cart", "weight", weight="years", more=YEARS)
-    words = page_text(visit("tree", run=run, edit="true"))
-    assert "A tree of weighted rows is not edited by hand" in words
-    assert "Save or retrain" not in words
+    app = visit("tree", run=run, edit="true", node="r0")
+    for name in ("prune-below", "keep"):
+        app.button(key=f"edit-{name}-{run}").click().run()
+        assert not app.exception, app.exception
+    saved = store.runs()[0]
+    assert saved.id != run
+    assert saved.problem.weight == "years"
+    first, tree = store.model(run), store.model(saved.id)
+    assert tree.n_leaves < first.n_leaves
+    assert tree.weight[0] == pytest.approx(first.weight[0])
 
 
 def test_what_rates_of_new_rows_amount_to_is_not_called_the_rate(visit, store):

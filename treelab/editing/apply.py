@@ -66,7 +66,7 @@ def apply_edits(
     """Apply edits in their order.
 
     ValueError if one of them cannot be applied, saying which one and why; if the tree
-    is none to edit, though there be no edit: what is trained on counts rows alike.
+    is none to edit, though there be no edit.
     Splits are chosen on the rows of training where an edit leaves that open; one that
     breaks a constraint is refused.
     """
@@ -88,12 +88,11 @@ def why_not_edited(tree: Tree, constraints: Constraints) -> str:
             "A tree of several outputs is not edited by hand, since leaves are fitted "
             "to one. Train a tree of one of them instead."
         )
-    if tree.loss is None and tree.weight is None:
+    if tree.loss is None:
         return why_no_class_weights(tree)
-    kind = "another loss" if tree.weight is None else "weighted rows"
     return (
-        f"A tree of {kind} is not edited by hand, since leaves are fitted by the mean "
-        "of rows that count alike. Train it anew with other settings instead."
+        "A tree of another loss is not edited by hand, since leaves are fitted by the "
+        "mean of their rows. Train it anew with other settings instead."
     )
 
 

@@ -25,7 +25,7 @@ class Candidate:
     categories: tuple[str, ...] | None  # of a category column: those that go left
     missing_left: bool
     # Impurity (Gini, or variance) of the node less that of its children, weighted by
-    # their rows.
+    # what their rows count.
     gain: float
     n_left: int  # rows on that side
     is_date: bool = False  # whether the threshold is one, as a year with decimals
@@ -101,10 +101,10 @@ def best_split(
 def gain_of(rows: EditRows, at: np.ndarray, left: np.ndarray) -> float:
     """Return what a split gains that sends some rows (bool) of a node left."""
     side = (~left).astype(np.int64)
-    total, count = rows.sums(side, at, 2), np.bincount(side, minlength=2)
-    explained = ((total**2).sum(axis=1) / np.maximum(count, 1)).sum()
-    n_rows = max(len(at), 1)
-    return float(explained - (total.sum(axis=0) ** 2).sum() / n_rows) / n_rows
+    total, mass = rows.sums(side, at, 2), np.bincount(side, rows.weights(at), 2)
+    explained = ((total**2).sum(axis=1) / np.where(mass > 0, mass, 1)).sum()
+    whole = mass.sum() if len(at) else 1.0
+    return float(explained - (total.sum(axis=0) ** 2).sum() / whole) / whole
 
 
 def _number(
@@ -132,7 +132,7 @@ def _category(
     n_outputs = groups.total.shape[1]
     best: tuple[_Cut, np.ndarray] | None = None
     for output in range(n_outputs if n_outputs != 2 else 1):
-        order = np.argsort(-groups.total[:, output] / groups.count, kind="stable")
+        order = np.argsort(-groups.total[:, output] / groups.mass, kind="stable")
         cut = _best_cut(groups, order, least, rows.variance)
         if cut is not None and (best is None or cut.gain > best[0].gain):
             best = cut, groups.code[order[: cut.place + 1]]
@@ -148,10 +148,13 @@ class _Groups:
     """Rows of a node by value of a column: distinct values m, outputs C."""
 
     code: np.ndarray  # int (m,): place of the value among all of the column, ascending
-    count: np.ndarray  # int (m,)
-    total: np.ndarray  # (m, C): sum of the target
+    count: np.ndarray  # int (m,): rows
+    mass: np.ndarray  # (m,): what they count
+    total: np.ndarray  # (m, C): weighted sum of the target
+    # Of rows without a value: how many, what they count, and their sum (C,).
     n_missing: int
-    missing: np.ndarray  # (C,): of rows without a value
+    missing_mass: float
+    missing: np.ndarray
 
     @classmethod
     def of(cls, rows: EditRows, at: np.ndarray, code: np.ndarray, n: int) -> "_Groups":
@@ -160,15 +163,25 @@ class _Groups:
         n_missing = len(code) - int(known.sum())
         nothing = np.zeros(int(n_missing), dtype=np.int64)
         missing = rows.sums(nothing, at[~known], 1)[0]
+        missing_mass = rows.mass(at[~known])
         at, code = at[known], code[known]
         if n > SPARSE * len(code):  # few rows of a column of many values: sort these
             present, code = np.unique(code, return_inverse=True)
         else:
             present = np.arange(n)
         count = np.bincount(code, minlength=len(present))
+        mass = np.bincount(code, rows.weights(at), len(present))
         total = rows.sums(code, at, len(present))
         some = count > 0
-        return cls(present[some], count[some], total[some], n_missing, missing)
+        return cls(
+            present[some],
+            count[some],
+            mass[some],
+            total[some],
+            n_missing,
+            missing_mass,
+            missing,
+        )
 
 
 def _best_cut(
@@ -179,23 +192,27 @@ def _best_cut(
     Rows without a value go to the side where they gain most.
     """
     n_rows = int(groups.count.sum()) + groups.n_missing
+    whole = groups.mass.sum() + groups.missing_mass if n_rows else 1.0
     total = groups.total.sum(axis=0) + groups.missing
-    base = (total**2).sum() / max(n_rows, 1)
+    base = (total**2).sum() / whole
     left = np.cumsum(groups.total[order], axis=0)[:-1]
     n_left = np.cumsum(groups.count[order])[:-1]
+    mass_left = np.cumsum(groups.mass[order])[:-1]
     best = None
     for with_missing in (True, False) if groups.n_missing else (False,):
-        own, n_own = left, n_left
+        own, n_own, mass = left, n_left, mass_left
         if with_missing:
             own, n_own = left + groups.missing, n_left + groups.n_missing
+            mass = mass_left + groups.missing_mass
         n_right = n_rows - n_own
         fits = (n_own >= least) & (n_right >= least)
         if not fits.any():
             continue
-        explained = (own**2).sum(axis=1) / np.maximum(n_own, 1)
-        explained += ((total - own) ** 2).sum(axis=1) / np.maximum(n_right, 1)
+        on_right = np.where(n_right > 0, whole - mass, 1)
+        explained = (own**2).sum(axis=1) / mass
+        explained += ((total - own) ** 2).sum(axis=1) / on_right
         place = int(np.where(fits, explained, -np.inf).argmax())
-        gain = float(explained[place] - base) / n_rows
+        gain = float(explained[place] - base) / whole
         if gain > LEAST_GAIN * variance and (best is None or gain > best.gain):
             n_side = int(n_own[place])
             # Where nothing is missing, a new row without a value goes with the most.

@@ -15,15 +15,20 @@ class EditRows:
     """Rows on which splits are chosen, or to which leaves are fitted.
 
     They are read by the features and classes of a tree; ``y`` has codes of classes, or
-    values, whose variance is known; that of classes is 1.
+    values, whose variance is known; that of classes is 1. ``weight`` (n_rows,), above
+    0, is what each row counts, None: all count alike.
     """
 
-    def __init__(self, tree: Tree, X, y):
+    def __init__(self, tree: Tree, X, y, weight=None):
         self.y = check_target(tree, len(X), y)
+        self.weight = None if weight is None else np.asarray(weight, dtype=np.float64)
         self._n_classes = 0 if tree.classes is None else len(tree.classes)
         # What sums are taken of: values from their mean, so that squares stay exact.
-        self._summed = self.y if self._n_classes else self.y - self.y.mean()
-        self.variance = 1.0 if self._n_classes else float(np.mean(self._summed**2))
+        self._summed, self.variance = self.y, 1.0
+        if not self._n_classes:
+            self._summed = self.y - np.average(self.y, weights=self.weight)
+            squares = self._summed**2
+            self.variance = float(np.average(squares, weights=self.weight))
         self._reader = FeatureReader(tree.features, X)
         self._features = tree.features
         self._place = {  # of each number column, which LightGBM may read in two ways
@@ -45,16 +50,24 @@ class EditRows:
         return np.eye(self._n_classes)[y] if self._n_classes else y[:, None]
 
     def sums(self, group: np.ndarray, rows: np.ndarray, n_groups: int) -> np.ndarray:
-        """Sum ``values`` of some rows by group, (n_groups, n_outputs).
+        """Sum weighted ``values`` of some rows by group, (n_groups, n_outputs).
 
         Numbers count from their mean among all rows.
         """
-        y = self._summed[rows]
+        y, weight = self._summed[rows], self.weights(rows)
         if not self._n_classes:
-            return np.bincount(group, y, n_groups)[:, None]
+            return np.bincount(group, weight * y, n_groups)[:, None]
         cells = n_groups * self._n_classes
-        flat = np.bincount(group * self._n_classes + y, minlength=cells)
-        return flat.reshape(n_groups, self._n_classes).astype(np.float64)
+        flat = np.bincount(group * self._n_classes + y, weight, cells)
+        return flat.reshape(n_groups, self._n_classes)
+
+    def weights(self, rows: np.ndarray) -> np.ndarray:
+        """Return what some rows count, float (n,)."""
+        return np.ones(len(rows)) if self.weight is None else self.weight[rows]
+
+    def mass(self, rows: np.ndarray) -> float:
+        """Return what some rows count in all."""
+        return float(self.weights(rows).sum())
 
     def matrix(self, tree: Tree) -> np.ndarray:
         """Return the numbers, (n_rows, n_features), that a tree may test.

@@ -69,11 +69,13 @@ def refit_nodes(
         interval=None,  # as new rows fell into the leaves that were
         interval_level=None,
     )
-    counted = with_leaves(bare, matrix, leaf, rows.y)
-    weight = np.ones(len(rows)) if tree.classes is None else weights[rows.y]
+    counted = with_leaves(bare, matrix, leaf, rows.y, rows.weight)
     if tree.shrinkage is not None or tree.decision is not None:
         costs = cost_matrix(constraints, tree.classes)
         return _shrunk(tree, counted, touched, weights, costs)
+    weight = rows.weights(np.arange(len(rows)))
+    if tree.classes is not None:
+        weight = weight * weights[rows.y]
     columns = [weight, *(weight * rows.values().T)]
     at_leaf = [np.bincount(leaf, column, tree.n_nodes) for column in columns]
     total, *sums = sum_up(tree, np.stack(at_leaf, axis=1)).T
@@ -230,4 +232,4 @@ def _offer(
     No two paths are equal, so a heap of offers never compares further.
     """
     best = edited.best(path, edited.candidates_of(path, rows, at))
-    return (0.0 if best is None else -best.gain * len(at), path, best, at)
+    return (0.0 if best is None else -best.gain * rows.mass(at), path, best, at)

@@ -20,6 +20,6 @@ def test_a_tree_that_no_step_betters_sends_rows_without_a_value_as_before(missin
     free = np.ones((tree.n_nodes, len(tree.features)), dtype=bool)
     around = Around(start, ~free[:, 0], free, np.ones(1), lambda one: one)
     still = GetSettings(learning_rate=0.0, n_steps=20, n_starts=1)
-    rows = frame[COLUMNS], frame["value"]
+    rows = frame[COLUMNS], frame["value"], None
     trained = train_around(around, rows, rows, still, seed=0)
     assert np.array_equal(trained.apply(rows[0]), start.apply(rows[0]))

@@ -35,13 +35,13 @@ def test_locked_splits_stay_and_the_others_move(target):
     splits = np.flatnonzero(~tree.is_leaf)
     locked, free = splits[:2], splits[2:]
     trained = train_around(
-        around(tree, locked), (frame[COLUMNS], frame[target]), QUICK, seed=0
+        around(tree, locked), (frame[COLUMNS], frame[target], None), QUICK, seed=0
     )
     for name in ("feature", "threshold", "missing_left"):
         assert (getattr(trained, name)[locked] == getattr(tree, name)[locked]).all()
     assert (trained.threshold[free] != tree.threshold[free]).any()
     again = train_around(
-        around(tree, locked), (frame[COLUMNS], frame[target]), QUICK, seed=0
+        around(tree, locked), (frame[COLUMNS], frame[target], None), QUICK, seed=0
     )
     assert (trained.threshold == again.threshold)[splits].all()
 
@@ -51,7 +51,7 @@ def test_a_forbidden_column_is_never_chosen():
     tree = fitted(frame[["income", "job", "label"]].assign(age=1.0))  # age is no use
     X = frame[COLUMNS]
     trained = train_around(
-        around(tree, [0], forbidden="age"), (X, frame["label"]), QUICK, seed=1
+        around(tree, [0], forbidden="age"), (X, frame["label"], None), QUICK, seed=1
     )
     assert "age" not in trained.columns
 
@@ -65,7 +65,7 @@ def test_training_lowers_the_error_of_a_bad_threshold():
     moved = replace(tree, threshold=bad, between=None, missing_rows=None)
     trained = train_around(
         around(moved, []),
-        (frame[COLUMNS], frame["value"]),
+        (frame[COLUMNS], frame["value"], None),
         replace(QUICK, n_steps=80),
         seed=0,
     )
@@ -86,7 +86,7 @@ def test_rows_without_a_value_stay_where_a_free_split_sends_them(rate, missing_l
     start = replace(tree, missing_left=side, between=None, missing_rows=None)
     rates = {f"learning_rate_{of}": rate for of in ("index", "values", "leaf")}
     settings = replace(QUICK, **rates)
-    trained = train_around(around(start, []), (X, y), settings, seed=0)
+    trained = train_around(around(start, []), (X, y, None), settings, seed=0)
     kept = ~tree.is_leaf & (trained.feature == tree.feature)
     assert kept.any()
     assert (trained.missing_left[kept] == missing_left).all()

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.pages.stores import add_run
@@ -228,6 +229,35 @@ def test_costs_between_three_classes_are_those_of_an_edited_tree_too(store, lear
         matrix = cost_matrix(run.constraints, edited.classes)
         cheapest = (edited.value @ matrix).argmin(axis=1)
         assert (edited.predicted_class == cheapest).all()
+
+
+@pytest.mark.parametrize("target", ["kind", "weight"])
+@pytest.mark.parametrize("learner", ["cart", "gradtree", "get"])
+def test_leaves_of_weighted_rows_are_fitted_by_these_weights(store, learner, target):
+    years = np.random.default_rng(0).uniform(0.1, 3, 240).round(1)
+    more = {"years": years}
+    run = store.run(add_run(store, "cart", target, weight="years", more=more))
+    log = EditLog(tree_hash(store.model(run.id)), (Lock(""),))
+    for below in ("", None) if learner != "cart" else ("",):
+        training = replace(log, training=Training(learner, below=below))
+        child = create_trained(store, run, training)
+        quick = store.run(child).settings | QUICK.get(learner, {})
+        store.set_settings(child, quick)
+        assert run_one(child, store.home) == "done", store.run(child).error
+        tree = store.model(child)
+        X, y, weight = run.problem.split(store.table(run.problem.table_id)).rows(
+            "train"
+        )
+        leaf = tree.apply(X)
+        truth = y.to_numpy()[:, None]
+        if tree.classes is not None:
+            truth = truth == np.array(tree.classes)
+        for node in np.unique(leaf):
+            here, own = leaf == node, weight
+            mean = np.average(truth[here], axis=0, weights=own[here])
+            assert tree.value[node] == pytest.approx(mean)
+            assert tree.weight[node] == pytest.approx(own[here].sum())
+            assert tree.n_rows[node] == here.sum()
 
 
 @pytest.mark.slow

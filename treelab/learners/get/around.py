@@ -38,9 +38,9 @@ def train_around(
 ) -> Tree:
     """Train the free splits of a tree as sums of columns, from where they stand.
 
-    ``rows`` and ``valid`` are tables and their targets: the rows of the gradients, and
-    those whose loss chooses the step. ValueError if the tree is too deep to be trained
-    as a complete one.
+    ``rows`` and ``valid`` are tables, their targets, and weights or None: the rows of
+    the gradients, and those whose loss chooses the step. ValueError if the tree is too
+    deep to be trained as a complete one.
     """
     tree = around.tree
     if tree.depth > MOST_DEPTH:
@@ -48,15 +48,16 @@ def train_around(
             f"GET trains trees of at most {MOST_DEPTH} levels, this one has "
             f"{tree.depth}. Prune it, or let GradTree train it."
         )
-    matrix, seen = (feature_matrix(tree.features, X) for X, _ in (rows, valid))
+    matrix, seen = (feature_matrix(tree.features, X) for X, *_ in (rows, valid))
     layout, scale = _Layout(around, matrix), TargetScale()
     if tree.classes is None:
-        scale = TargetScale.of(np.asarray(rows[1], dtype=np.float64))
+        scale = TargetScale.of(np.asarray(rows[1], dtype=np.float64), rows[2])
 
-    def encode(matrix: np.ndarray, y) -> Rows:
+    def encode(matrix: np.ndarray, y, own) -> Rows:
         """Return encoded rows with class codes, or with standardised values."""
         target, n_classes = check_target(tree, len(matrix), y), len(tree.classes or ())
-        weight = around.class_weights[target] if n_classes else np.ones(len(target))
+        weight = np.ones(len(target)) if own is None else np.asarray(own) / np.mean(own)
+        weight = weight * around.class_weights[target] if n_classes else weight
         target = target if n_classes else scale.standardise(target)
         return Rows(
             layout.encode(matrix),
@@ -66,7 +67,7 @@ def train_around(
             device=resolve_device(device),
         )
 
-    encoded, judges = encode(matrix, rows[1]), encode(seen, valid[1])
+    encoded, judges = encode(matrix, *rows[1:]), encode(seen, *valid[1:])
     start = layout.start(encoded)
 
     def export(trees: HardTrees) -> Tree:

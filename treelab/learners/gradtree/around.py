@@ -59,23 +59,26 @@ def train_around(
 ) -> Tree:
     """Train the free splits of a tree from where they stand; return one of its shape.
 
-    Of the ``rows`` there are table and target. Restarts train on rows that are weighted
-    by the Bayesian bootstrap, but for the first; the one that fits best and agrees most
-    with all is retained, of those that leave every locked split rows on both sides.
+    Of the ``rows`` there are table, target, and weights or None. Restarts train on rows
+    that are weighted by the Bayesian bootstrap as well, but for the first; the one that
+    fits best and agrees most with all is retained, of those that leave every locked
+    split rows on both sides.
     """
-    X, y = rows
+    X, y, own = rows
     target = check_target(around.tree, len(X), y)
+    own = np.ones(len(X)) if own is None else np.asarray(own) / np.mean(own)
     settings = replace(settings, early_stopping=False)
     objective = objective_of(settings, target, around.tree.classes)
     columns = _Columns(around, feature_matrix(around.tree.features, X))
     n_restarts, random = settings.n_restarts, np.random.RandomState(seed)
     weight = random.exponential(size=(n_restarts, len(X)))
     weight[0] = 1.0
+    weight *= own
     starts = columns.starts(values_of(objective, target), n_restarts)
     starts = with_leaf_values(starts, columns.x, target, weight, objective)
     judge = Judge(
         target,
-        np.ones(len(X)),
+        own,
         objective.n_classes,
         lambda counts: (counts * around.class_weights).argmax(1),
     )
@@ -101,7 +104,8 @@ def train_around(
     if not whole:
         return first
     leaves = network.leaves()
-    place = whole[retained([judge.predicted(leaves[e]) for e in whole], target)]
+    predicted = [judge.predicted(leaves[e]) for e in whole]
+    place = whole[retained(predicted, target, weight=own)]
     model = around.with_leaves(found[place])
     monitor.retain(place, {0.0: lambda: first, n_epochs: lambda: model})
     return model

@@ -49,7 +49,7 @@ def bench_of(
     tree = shown_tree(model)
     fitted = split.rows(fitted_split(model, split))
     train = split.rows("train")
-    own, more = EditRows(tree, train.X, train.y), EditRows(tree, fitted.X, fitted.y)
+    own, more = EditRows(tree, *train), EditRows(tree, *fitted)
     return Bench(tree, own, more, constraints or Constraints())
 
 
@@ -118,8 +118,8 @@ def fit_edited(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitt
     parent, model, split = first_of(store, run, log.run)
     bench = bench_of(model, split, parent.constraints)
     name = fitted_split(model, split)
-    own = split.rows(name)[:2]
-    rows = own, split.rows("valid")[:2] if name == "train" else own
+    own = split.rows(name)
+    rows = own, split.rows("valid") if name == "train" else own
     tree, origin = train_edited(bench, log, run, rows, callbacks)
     tree = with_interval_as(tree, model, split)
     note = _by_hand(log, parent)
@@ -140,7 +140,7 @@ def train_edited(
 ) -> tuple[Tree, Origin]:
     """Return the tree that a log's edits and training make, and how it came about.
 
-    ``rows`` are pairs of X and y: those that it is fitted to, and those that choose
+    ``rows`` are a pair of ``Rows``: those that it is fitted to, and those that choose
     among GET's steps.
     """
     training = log.training
