@@ -59,10 +59,10 @@ class FrontierLine:
     table: pd.DataFrame
     chosen: int | None  # row of the tree that the run retained
 
-    def best(self, column: str, n_leaves: int) -> float:
-        """Return the best score with at most so many leaves; NaN without a tree."""
-        small = self.table[self.table["leaves"] <= n_leaves][column].dropna()
-        return float(small.max()) if len(small) else np.nan
+    def score_within(self, column: str, n_leaves: int) -> float:
+        """Return a score of the tree that ``place_for`` names; NaN without one."""
+        place = self.place_for(n_leaves)
+        return np.nan if place is None else float(self.table[column].iloc[place])
 
     def place_for(self, n_leaves: int) -> int | None:
         """Return the row of the tree that the scores on held-out rows choose.
@@ -101,8 +101,7 @@ def frontier_line(steps: pd.DataFrame, chosen: int | None) -> FrontierLine:
             "step": np.arange(len(steps)),
         }
     )
-    score = table["held_out"].fillna(table["test"]).fillna(-np.inf)
-    rank = score.to_numpy(float, copy=True)
+    rank = table["held_out"].fillna(-np.inf).to_numpy(float, copy=True)
     if chosen is not None:
         rank[chosen] = np.inf
     splits = (table["leaves"] > 1).to_numpy()

@@ -917,14 +917,17 @@ def _frontier_section(found: Sequence[RunFacts]) -> Block:
 
 
 def _finding_words(found: Sequence[RunFacts], column: str, title: str) -> str:
-    """Say what the runs reach at the size of the smallest tree that one retained."""
+    """Say what the runs reach at the size of the smallest tree that one retained.
+
+    Held-out rows choose the tree of each run, also where test rows score it.
+    """
     lines = [own.line for own in found if own.line is not None]
     n_leaves = min(
         int(line.table["leaves"].iloc[-1 if line.chosen is None else line.chosen])
         for line in lines
     )
     reached = ", ".join(
-        f"{own.name} {significant(own.line.best(column, n_leaves))}"
+        f"{own.name} {significant(own.line.score_within(column, n_leaves))}"
         for own in found
         if own.line is not None
     )
