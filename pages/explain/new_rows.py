@@ -58,7 +58,7 @@ def _say_what_is_read(loaded: LoadedRun) -> None:
     scored = [*problem.targets, *filter(None, (problem.exposure, problem.weight))]
     read = f"{counted(len(columns), 'column')}: {listed(columns, 12, quoted)}"
     words = (
-        f"The model reads {read if columns else 'no column'}. They may stand in any "
+        f"The model reads {read if columns else 'no column'}. Columns may stand in any "
         f"order, among others. With {listed(scored, write=quoted)}, predictions are "
         "scored. The table is not stored."
     )
