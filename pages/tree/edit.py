@@ -75,7 +75,7 @@ def after(loaded: LoadedRun, edits: tuple[kinds.Edit, ...]) -> EditedTree:
     refitted = refit_all(edited.tree, table.train, weights, table.constraints)
     task, (X, y, weight) = loaded.run.problem.task, loaded.split.rows("valid")
     predicted = with_order(refitted, table.constraints).predict(X)
-    score = headline_score(task, y, predicted, weight)
+    score = headline_score(task, y, predicted, weight, table.tree.loss)
     return EditedTree(edited, refit(edited, table.fitted), score)
 
 

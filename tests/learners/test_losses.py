@@ -120,5 +120,5 @@ def test_a_tree_of_another_loss_is_not_edited_by_means():
     X, y = rows()
     model = CartRegressor(loss="absolute_error", max_leaf_nodes=4).fit(X, y)
     frame = model._read_frame(X, reset=False)
-    with pytest.raises(ValueError, match="fitted by the mean of rows"):
+    with pytest.raises(ValueError, match="predicts medians is not edited"):
         apply_edits(model.tree_, [Prune("")], EditRows(model.tree_, frame, y))

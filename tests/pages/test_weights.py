@@ -12,6 +12,7 @@ from tests.pages.shown import page_text
 from tests.pages.stores import add_run
 from treelab.evaluation import metrics
 from treelab.evaluation.comparison import class_curves
+from treelab.trees.losses import Loss
 
 YEARS = {"years": 0.5 + np.arange(240) % 3}
 COMPARE_TABS = ("Errors", "Groups", "Cost", "Why", "Repeats")
@@ -159,6 +160,21 @@ def test_a_tree_of_weighted_rows_is_edited_and_saved_with_their_weights(visit, s
     first, tree = store.model(run), store.model(saved.id)
     assert tree.n_leaves < first.n_leaves
     assert tree.weight[0] == pytest.approx(first.weight[0])
+
+
+def test_a_tree_of_rates_is_edited_by_its_own_score(visit, store):
+    loss = {"loss": Loss("poisson"), "settings": {"loss": "poisson"}}
+    run = add_run(store, "cart", "weight", exposure="years", more=YEARS, **loss)
+    app = visit("tree", run=run, edit="true")
+    (title, *_) = [metric.label for metric in app.metric]
+    assert title == "D² · validation, 48 rows, weighted by years"
+    split, tree = load_run(store.run(run)).split, store.model(run)
+    (X, y, years), train = split.rows("valid"), split.rows("train")
+    leaf = tree.apply(train.X)
+    sums = np.bincount(leaf, train.weight * train.y), np.bincount(leaf, train.weight)
+    rates = (sums[0] / np.maximum(sums[1], 1e-9))[tree.apply(X)]
+    found = metrics.headline_score("regression", y, rates, years, Loss("poisson"))
+    assert float(app.metric[0].value) == pytest.approx(found, rel=1e-2)
 
 
 def test_what_rates_of_new_rows_amount_to_is_not_called_the_rate(visit, store):

@@ -88,11 +88,12 @@ def why_not_edited(tree: Tree, constraints: Constraints) -> str:
             "A tree of several outputs is not edited by hand, since leaves are fitted "
             "to one. Train a tree of one of them instead."
         )
-    if tree.loss is None:
+    if tree.loss is None or tree.loss.has_means:
         return why_no_class_weights(tree)
     return (
-        "A tree of another loss is not edited by hand, since leaves are fitted by the "
-        "mean of their rows. Train it anew with other settings instead."
+        f"A tree that predicts {tree.loss.best} is not edited by hand, since leaves "
+        "are fitted by the mean of their rows. Train it anew with other settings "
+        "instead."
     )
 
 

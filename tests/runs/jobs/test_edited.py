@@ -260,6 +260,32 @@ def test_leaves_of_weighted_rows_are_fitted_by_these_weights(store, learner, tar
             assert tree.n_rows[node] == here.sum()
 
 
+@pytest.mark.parametrize("learner", ["cart", "gradtree", "get"])
+def test_rates_by_exposure_stay_rates_where_their_tree_is_edited(store, learner):
+    more = {"years": np.random.default_rng(0).uniform(0.1, 3, 240).round(1)}
+    made = store.run(add_run(store, "cart", "weight", exposure="years", more=more))
+    asked = {"loss": "poisson", "tune": False, "max_leaf_nodes": 5}
+    run_id = store.create("cart", asked, made.problem)
+    assert run_one(run_id, store.home) == "done", store.run(run_id).error
+    run, first = store.run(run_id), store.model(run_id)
+    log = EditLog(tree_hash(first), (Prune("L"), Lock("")), Training(learner, below=""))
+    child = create_trained(store, run, log)
+    settings = store.run(child).settings
+    assert settings["loss"] == "poisson"
+    store.set_settings(child, settings | QUICK.get(learner, {}))
+    assert run_one(child, store.home) == "done", store.run(child).error
+    assert store.run(child).headline == run.headline == "d2"
+    X, y, years = run.problem.split(store.table(run.problem.table_id)).rows("train")
+    for tree in (store.model(child), store.model(save_edited(store, run, log))):
+        assert tree.loss == first.loss
+        assert tree.interval_level == first.interval_level
+        leaf = tree.apply(X)
+        for node in np.unique(leaf):
+            here = leaf == node
+            mean = np.average(y.to_numpy()[here], weights=years[here])
+            assert tree.value[node, 0] == pytest.approx(mean)
+
+
 @pytest.mark.slow
 def test_a_locked_root_and_a_forbidden_column_cost_little_on_breast_cancer(store):
     built = BUILTIN["breast_cancer"]

@@ -19,6 +19,7 @@ from treelab.learners.get.trees import HardTrees, Rows
 from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import feature_matrix
+from treelab.trees.losses import SQUARED_ERROR
 from treelab.trees.tree import OBLIQUE, Tree, check_target, complete_places
 
 MOST_DEPTH = 10  # of a tree that is trained as a complete one
@@ -49,9 +50,12 @@ def train_around(
             f"{tree.depth}. Prune it, or let GradTree train it."
         )
     matrix, seen = (feature_matrix(tree.features, X) for X, *_ in (rows, valid))
-    layout, scale = _Layout(around, matrix), TargetScale()
+    layout, scale, of_rows = _Layout(around, matrix), TargetScale(), SQUARED_ERROR
     if tree.classes is None:
-        scale = TargetScale.of(np.asarray(rows[1], dtype=np.float64), rows[2])
+        own = tree.loss or SQUARED_ERROR
+        y = np.asarray(rows[1], dtype=np.float64)
+        scale = TargetScale.for_loss(y, own, rounded=False)
+        of_rows = own.scaled(1 / scale.scale)
 
     def encode(matrix: np.ndarray, y, own) -> Rows:
         """Return encoded rows with class codes, or with standardised values."""
@@ -65,6 +69,7 @@ def train_around(
             weight,
             n_classes,
             device=resolve_device(device),
+            loss_of_rows=of_rows,
         )
 
     encoded, judges = encode(matrix, *rows[1:]), encode(seen, *valid[1:])

@@ -34,6 +34,7 @@ from treelab.learners.gradtree.starts import (
 from treelab.training.device import resolve_device
 from treelab.training.events import Callback, Monitor
 from treelab.trees.feature import Feature, feature_matrix
+from treelab.trees.losses import SQUARED_ERROR
 from treelab.trees.pruning import cut_at
 from treelab.trees.tree import (
     AXIS,
@@ -68,7 +69,8 @@ def train_around(
     target = check_target(around.tree, len(X), y)
     own = np.ones(len(X)) if own is None else np.asarray(own) / np.mean(own)
     settings = replace(settings, early_stopping=False)
-    objective = objective_of(settings, target, around.tree.classes)
+    loss = around.tree.loss or SQUARED_ERROR
+    objective = objective_of(settings, target, around.tree.classes, loss)
     columns = _Columns(around, feature_matrix(around.tree.features, X))
     n_restarts, random = settings.n_restarts, np.random.RandomState(seed)
     weight = random.exponential(size=(n_restarts, len(X)))
@@ -81,6 +83,7 @@ def train_around(
         own,
         objective.n_classes,
         lambda counts: (counts * around.class_weights).argmax(1),
+        loss,
     )
     network = HardTrees(
         starts,
@@ -105,7 +108,7 @@ def train_around(
         return first
     leaves = network.leaves()
     predicted = [judge.predicted(leaves[e]) for e in whole]
-    place = whole[retained(predicted, target, weight=own)]
+    place = whole[retained(predicted, target, weight=own, loss=loss)]
     model = around.with_leaves(found[place])
     monitor.retain(place, {0.0: lambda: first, n_epochs: lambda: model})
     return model

@@ -28,10 +28,14 @@ from treelab.training.events import Callback
 from treelab.trees.constraints import Constraints, violations, with_order
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
+from treelab.trees.losses import PARAMETERS
 from treelab.trees.pruning import prune_empty, rebuild
 from treelab.trees.pruning_path import Model, shown_tree
 from treelab.trees.tree import Tree, with_midpoint_thresholds
 from treelab.trees.words import counted
+
+# Settings of what regressions are trained for.
+_LOSS = ("loss", *(name for name, _ in PARAMETERS.values()))
 
 
 def bench_of(
@@ -99,8 +103,9 @@ def create_trained(store: RunStore, run: Run, log: EditLog) -> str:
     settings: dict[str, Any] = {}
     if run.learner == learner and not run.follows_paper:
         settings = run.settings
-    elif constraints:
-        settings = {"constraints": run.settings["constraints"]}
+    else:
+        names = (*_LOSS * (run.loss is not None), *["constraints"] * bool(constraints))
+        settings = {name: run.settings[name] for name in names if name in run.settings}
     how = "trained around" if below_path is None else "regrown below"
     where = "" if below_path is None else f" {place_words(below_path)},"
     title = f"{TRAINERS[learner]}, {how}{where} {counted(len(log.edits), 'edit')}"
@@ -225,7 +230,7 @@ def _gradients(
 
 
 def _settings(of: type, run: Run) -> Any:
-    """Return a run's settings but a regressor's loss: it is the squared error here."""
+    """Return a run's settings; of a regressor's loss it is the tree that knows."""
     known = {own.name for own in fields(of)}
     return of(**{name: run.settings[name] for name in run.settings if name in known})
 
