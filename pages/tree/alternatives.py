@@ -168,8 +168,9 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     label, group = asked
     code = list(own.loaded.model.classes).index(label)
     predicted = cached.tree_predictions(own.loaded, "fitted")[0][places] == code
-    is_class = (own.loaded.rows("fitted").y == label).to_numpy()
-    gaps = gaps_of_models(predicted, is_class, group, rate)
+    _, y, weight = own.loaded.rows("fitted")
+    is_class = (y == label).to_numpy()
+    gaps = gaps_of_models(predicted, is_class, group, rate, weight)
     for place, gap in zip(places.tolist(), gaps.tolist()):
         words = "unknown" if np.isnan(gap) else significant(gap)
         facts[place].append(f"{rate} apart by {words}")
@@ -196,10 +197,11 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
     if most is None and false_positive == false_negative == 1.0:
         return places
     chance = cached.tree_predictions(own.loaded, "fitted")[1]
-    is_class = (own.loaded.rows("fitted").y == label).to_numpy()
-    least = []
+    _, y, weight = own.loaded.rows("fitted")
+    each = false_positive, false_negative, weight
+    is_class, least = (y == label).to_numpy(), []
     for place in places.tolist():
-        curve = cost_curve(is_class, chance[place], false_positive, false_negative)
+        curve = cost_curve(is_class, chance[place], *each)
         least.append(float(curve.cost.min()))
         cost = f"costs {significant(least[-1])} a row from {curve.cheapest:.2f} on"
         facts[place].append(cost)
@@ -358,6 +360,7 @@ def _show_finding(own: _Set) -> None:
     """Say how many trees there are, and what their score is."""
     trees, loaded = own.trees, own.loaded
     score = trees.score[trees.chosen]
+    rows_words = fitted_words(loaded) + loaded.run.problem.weighted_words
     st.header(trees.finding(own.tolerance, own.metric), anchor=False)
     n_alike = trees.scores["alike"].iloc[own.near].nunique()
     words = f"{counted(n_alike, 'different prediction')} of the training rows"
@@ -367,7 +370,7 @@ def _show_finding(own: _Set) -> None:
         least, best = float(score) - own.tolerance, float(trees.score.max())
         st.markdown(f"{words}. {trees.complete.sentences(least, best, within)}")
         st.caption(
-            f"Score: {own.metric} on {fitted_words(loaded)}, to which the leaves were "
+            f"Score: {own.metric} on {rows_words}, to which the leaves were "
             "fitted; trees of a small depth are much alike in size, so it compares "
             "them, but is too high for new rows. Its standard error (±) is measured "
             "with leaf values refitted in folds. Test rows are not looked at."
@@ -381,9 +384,8 @@ def _show_finding(own: _Set) -> None:
     st.caption(
         f"Score: the cross-validated {own.metric} of the run's tree of the same size, "
         "plus the difference from it, measured with leaf values refitted in 10 folds, "
-        f"three times, on {fitted_words(loaded)}. These rows shaped the splits, so a "
-        "difference of less than its standard error (±) means little. Test rows are "
-        "not looked at."
+        f"three times, on {rows_words}. These rows shaped the splits, so a difference "
+        "of less than its standard error (±) means little. Test rows are not looked at."
     )
 
 

@@ -103,7 +103,7 @@ def test_the_same_trees_are_nearly_as_good(factor, offset):
     features = tuple(Feature(name, fill=0.0) for name in X)
     own = Tree.complete(features, [0], [1.5], [False], np.zeros((2, 1)))
     plain, found = (
-        all_trees(own, (X, target), np.ones(1), 2, 10)
+        all_trees(own, (X, target, None), np.ones(1), 2, 10)
         for target in (y, y * factor + offset)
     )
     assert len(plain) > 1
@@ -147,7 +147,10 @@ def test_a_column_tells_as_much_alone_in_any_unit(factor, offset):
 def test_what_differs_is_told_apart_in_every_unit(factor):
     tree, X, y = grown(factor)
     tree = with_means(tree, X, y)
-    rows, trees = TrainingRows(tree, X, y, np.ones(1)), [tree, prune_to_size(tree, 2)]
+    rows, trees = (
+        TrainingRows(tree, X, y, None, np.ones(1)),
+        [tree, prune_to_size(tree, 2)],
+    )
     leaves = [rows.leaf(own) for own in trees]
     assert rows.alike([*trees, tree], [*leaves, leaves[0]]).tolist() == [0, 1, 0]
     lines = factor * np.array([[1.0, 2.0]])

@@ -102,7 +102,8 @@ def test_the_tabs_of_tree_open_for_weighted_rows(visit, store, tab):
     if tab == "Scores":
         assert "weight predicted, " in rate
     if tab == "Alternatives":
-        assert "compare with this one: its rows are weighted." in text
+        assert "weighted by weight. These rows shaped the splits" in text
+        assert "weighted by years. These rows shaped the splits" in rate
     if tab == "Rules":
         assert "<th>weight</th>" in text
 

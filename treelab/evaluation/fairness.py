@@ -190,15 +190,20 @@ def rate_gaps(
 
 
 def gaps_of_models(
-    predicted: np.ndarray, is_class: np.ndarray, group: Sequence[str], rate: str
+    predicted: np.ndarray,
+    is_class: np.ndarray,
+    group: Sequence[str],
+    rate: str,
+    weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the difference of one rate between groups for each of T models, (T,).
 
     ``predicted`` (T, n_rows) says which rows each model predicts as the class,
-    ``is_class`` (n_rows,) which are of it; the rate is one of ``RATES``.
+    ``is_class`` (n_rows,) which are of it; the rate is one of ``RATES``. Rows count by
+    their weight (n_rows,).
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
-    counts = [_counts(is_class, own, code, len(names)) for own in predicted]
+    counts = [_counts(is_class, own, code, len(names), weight) for own in predicted]
     difference, _ = gap(_rates(np.reshape(counts, (-1, len(names), 4))))
     return difference[:, list(RATES).index(rate)]
 

@@ -39,7 +39,7 @@ MOST_LEAVES = 2  # times the run's own leaves; a tree of eight is always looked 
 def gather(
     own: Tree,
     others: Sequence[Tree],
-    rows: tuple[pd.DataFrame, Any],
+    rows: tuple[pd.DataFrame, Any, np.ndarray | None],
     weights: np.ndarray,
     path: SizePath | None = None,
     *,
@@ -57,12 +57,12 @@ def gather(
     tree's splits do not favour larger trees. The best comes first, of equal scores the
     smaller tree.
 
-    The run's tree, ``own``, stays as it is; ``rows`` are (X, y) that all of them were
-    trained on, ``weights`` (n_classes,) those of the classes in the leaves, (1,) for
-    regression, and ``path`` the run's trees by size, with their cross-validated scores.
-    Costs of errors (n_classes, n_classes) are those by which these were scored: the
-    score is then what a tree saves. ``keeps`` says whether a tree may stand in the set,
-    once its leaves are fitted.
+    The run's tree, ``own``, stays as it is; ``rows`` are (X, y, weight or None) that
+    all of them were trained on, ``weights`` (n_classes,) those of the classes in the
+    leaves, (1,) for regression, and ``path`` the run's trees by size, with their
+    cross-validated scores. Costs of errors (n_classes, n_classes) are those by which
+    these were scored: the score is then what a tree saves. ``keeps`` says whether a
+    tree may stand in the set, once its leaves are fitted.
     """
     table = TrainingRows(own, *rows, weights, costs)
     merged, leaf = table.fitted(own)

@@ -33,19 +33,22 @@ class RefittedScorer:
     is too high, the more so the larger the tree: it compares trees of one size and is
     no estimate for new rows. Folds of the same rows are the same ones each time.
 
-    ``y`` (n_rows,) are class codes, or values; ``weights`` (n_classes,) those of the
-    classes in the leaves, (1,) for regression; costs (n_classes, n_classes) of each
-    prediction (column) for a row of each class, None where errors have none.
+    ``y`` (n_rows,) are class codes, or values; ``row_weight`` (n_rows,) what each row
+    counts, None: all alike; ``weights`` (n_classes,) those of the classes in the
+    leaves, (1,) for regression; costs (n_classes, n_classes) of each prediction
+    (column) for a row of each class, None where errors have none.
     """
 
     def __init__(
         self,
         task: str,
         y: np.ndarray,
+        row_weight: np.ndarray | None,
         weights: np.ndarray,
         costs: np.ndarray | None = None,
     ):
         self.task, self.y, self.costs = task, y, costs
+        self._weight = np.ones(len(y)) if row_weight is None else row_weight
         random, n_rows = np.random.RandomState(0), len(y)
         self.folds = np.empty((N_REPEATS, n_rows), dtype=np.int64)
         for own in self.folds:
@@ -56,9 +59,10 @@ class RefittedScorer:
         part = random.permutation(n_rows) % min(N_PARTS, n_rows)
         self._parts = np.equal.outer(np.unique(part), part).astype(float)
         # What leaves average, (n_rows, C): weighted indicators, or the values.
-        self._values, self._one_hot = y[:, None], np.eye(len(weights))
+        values, self._one_hot = y[:, None], np.eye(len(weights))
         if task != "regression":
-            self._values = self._one_hot[y] * np.asarray(weights, dtype=float)
+            values = self._one_hot[y] * np.asarray(weights, dtype=float)
+        self._values = self._weight[:, None] * values
 
     def score(self, tree: Tree, leaf: np.ndarray) -> tuple[float, float]:
         """Return macro F1, R² or the cost saved of a tree, and its standard error.
@@ -77,17 +81,17 @@ class RefittedScorer:
         """Predict each row (n_rows,) by leaves that were fitted without its fold."""
         n_folds, n_nodes = int(fold.max()) + 1, tree.n_nodes
         cell = fold * n_nodes + leaf
-        columns = [np.ones(len(leaf)), *self._values.T]
+        columns = [np.ones(len(leaf)), self._weight, *self._values.T]
         own = np.stack(
             [np.bincount(cell, column, n_folds * n_nodes) for column in columns], -1
         ).reshape(n_folds, n_nodes, -1)
-        fitted = own.sum(axis=0) - own  # (folds, nodes, 1 + C)
-        fitted = sum_up(tree, fitted.transpose(1, 0, 2))  # (nodes, folds, 1 + C)
+        fitted = own.sum(axis=0) - own  # (folds, nodes, 2 + C)
+        fitted = sum_up(tree, fitted.transpose(1, 0, 2))  # (nodes, folds, 2 + C)
         total = fitted[..., 0]
         if self.task == "regression":
-            predicted = fitted[..., 1] / np.maximum(total, 1)
+            predicted = fitted[..., 2] / np.where(total < 0.5, 1, fitted[..., 1])
         else:
-            predicted = fitted[..., 1:].argmax(axis=-1)
+            predicted = fitted[..., 2:].argmax(axis=-1)
         # Where a fold leaves nobody at a node, the node above it predicts.
         for node in tree.depth_first[(total[tree.depth_first] < 0.5).any(axis=1)]:
             above = predicted[tree.parent[node]] if node else predicted[0]
@@ -96,17 +100,19 @@ class RefittedScorer:
 
     def _sums(self, predicted: np.ndarray) -> np.ndarray:
         """Sum up what the score needs in each part, (N_PARTS, 2, C)."""
-        y = self.y
+        y, weight = self.y, self._weight
         if self.costs is not None:
             each = self.costs[y]
-            alone = each[:, each.sum(0).argmin()]
+            alone = each[:, (weight @ each).argmin()]
             both = each[np.arange(len(y)), predicted], alone
         elif self.task == "regression":
-            both = (y - predicted) ** 2, (y - y.mean()) ** 2
+            mean = np.average(y, weights=weight)
+            both = (y - predicted) ** 2, (y - mean) ** 2
         else:
             truth, guess = self._one_hot[y], self._one_hot[predicted]
             both = truth * guess, truth + guess
-        sums = [self._parts @ own.reshape(len(y), -1) for own in both]
+        parts = self._parts * weight
+        sums = [parts @ own.reshape(len(y), -1) for own in both]
         return np.stack(sums, axis=1)
 
 
@@ -159,16 +165,19 @@ class TrainingRows:
         own: Tree,
         X: pd.DataFrame,
         y,
+        row_weight: np.ndarray | None,
         weights: np.ndarray,
         costs: np.ndarray | None = None,
     ):
         self.y = check_target(own, len(X), y)  # class codes, or values
+        self.row_weight = row_weight
         self._reader = FeatureReader(own.features, X)
         self.weights = np.asarray(weights, dtype=float)
         self._shrinkage = own.shrinkage
         self._read: dict[tuple, np.ndarray] = {}
         self._fitted: dict[tuple, tuple[Tree, np.ndarray]] = {}
-        self.scorer = RefittedScorer(own.task, self.y, self.weights, costs)
+        rows = self.y, row_weight
+        self.scorer = RefittedScorer(own.task, *rows, self.weights, costs)
 
     def matrix(self, tree: Tree) -> np.ndarray:
         """Return the numbers (n_rows, n_features) that a tree may test."""
@@ -213,7 +222,7 @@ class TrainingRows:
         """Return a fitted tree that knows what the rows leave free at each split."""
         if tree.between is not None:
             return tree
-        found = with_leaves(tree, self.matrix(tree), leaf, self.y)
+        found = with_leaves(tree, self.matrix(tree), leaf, self.y, self.row_weight)
         return replace(found, value=tree.value)
 
     def refitted(self, tree: Tree, leaf: np.ndarray) -> Tree:
@@ -223,15 +232,16 @@ class TrainingRows:
         where it is unknown see ``finished``.
         """
         tree = replace(tree, decision=None, class_weights=None, shrinkage=None)
-        tree = with_leaves(tree, None, leaf, self.y)
+        tree = with_leaves(tree, None, leaf, self.y, self.row_weight)
         if tree.classes is None:
+            weight = np.ones(len(leaf)) if self.row_weight is None else self.row_weight
             at_leaf = [
                 np.bincount(leaf, own, tree.n_nodes)
-                for own in (np.ones(len(leaf)), self.y)
+                for own in (weight, weight * self.y)
             ]
-            count, total = sum_up(tree, np.stack(at_leaf, axis=1)).T
-            mean = (total / np.maximum(count, 1))[:, None]
-            return replace(tree, value=np.where(count[:, None] > 0, mean, tree.value))
+            mass, total = sum_up(tree, np.stack(at_leaf, axis=1)).T[:, :, None]
+            mean = total / np.where(mass > 0, mass, 1)
+            return replace(tree, value=np.where(mass > 0, mean, tree.value))
         assert tree.class_counts is not None
         value = tree.class_counts * self.weights
         total = value.sum(axis=1, keepdims=True)
@@ -251,29 +261,35 @@ class TrainingRows:
 
 # What a leaf's rows add to a tree's training score, classes or values.
 #
-# ``columns`` (n_rows, 1 + C), of which the first counts rows, are summed up over the
-# rows of each leaf; what rows sum up to makes sums (S,), which are added up over leaves
-# and scored.
+# ``columns`` (n_rows, 1 + C), of which the first counts rows and the others their
+# weight, are summed up over the rows of each leaf; what rows sum up to makes sums (S,),
+# which are added up over leaves and scored.
 
 
 class ClassSums:
     """Macro F1 of leaves that predict the class with most weighted rows.
 
-    Rows have codes (n_rows,), classes weights (n_classes,).
+    Rows have codes (n_rows,) and weights or None, classes weights (n_classes,).
     """
 
-    def __init__(self, codes: np.ndarray, weights: np.ndarray):
+    def __init__(
+        self, codes: np.ndarray, row_weight: np.ndarray | None, weights: np.ndarray
+    ):
         self._weights = np.asarray(weights, dtype=float)
         one_hot = np.eye(len(weights), dtype=np.float32)
         self.columns = np.insert(one_hot, 0, 1, axis=1)[codes]
+        if row_weight is not None:
+            counted = self.columns[:, 1:] * row_weight[:, None]
+            self.columns = np.insert(counted, 0, 1, axis=1)
         self._rows = self.columns[:, 1:].sum(axis=0, dtype=np.float64)
 
     def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the class of leaves (m,), and rows right and predicted (m, S)."""
-        n_rows, of_class = np.split(total, [1], axis=1)
+        of_class = total[:, 1:]
         label = (of_class * self._weights).argmax(axis=1)
         is_class = np.eye(len(self._weights))[label]
-        return label, np.hstack([of_class * is_class, n_rows * is_class])
+        mass = of_class.sum(axis=1, keepdims=True)
+        return label, np.hstack([of_class * is_class, mass * is_class])
 
     def perfect(self, total: np.ndarray) -> np.ndarray:
         """Return the sums (S,) of rows that are predicted without error."""
@@ -286,17 +302,24 @@ class ClassSums:
 
 
 class ValueSums:
-    """R² of leaves that predict the mean of their rows' values (n_rows,)."""
+    """R² of leaves that predict the mean of their rows' values (n_rows,).
 
-    def __init__(self, values: np.ndarray):
-        centred = values - values.mean()  # keeps the squares small and exact
-        self.columns = np.column_stack([np.ones(len(values)), centred, centred**2])
-        self._variation = float((centred**2).sum()) or 1.0
+    These count by their weights (n_rows,), None: all alike.
+    """
+
+    def __init__(self, values: np.ndarray, row_weight: np.ndarray | None):
+        one = np.ones(len(values))
+        weight = one if row_weight is None else row_weight
+        # From the mean, which keeps the squares small and exact.
+        centred = values - np.average(values, weights=weight)
+        each = (one, weight, weight * centred, weight * centred**2)
+        self.columns = np.column_stack(each)
+        self._variation = float(each[-1].sum()) or 1.0
 
     def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return -1 for each leaf, and its squared error."""
-        n_rows, first, second = total.T
-        error = np.maximum(second - first**2 / np.maximum(n_rows, 1), 0.0)
+        n_rows, mass, first, second = total.T
+        error = np.maximum(second - first**2 / np.where(n_rows > 0, mass, 1), 0.0)
         return np.full(len(total), -1), error[:, None]
 
     def perfect(self, total: np.ndarray) -> np.ndarray:
@@ -554,7 +577,7 @@ MOST_TREES = 500
 
 def all_trees(
     own: Tree,
-    rows: tuple[pd.DataFrame, Any],
+    rows: tuple[pd.DataFrame, Any, np.ndarray | None],
     weights: np.ndarray,
     depth: int,
     n_thresholds: int,
@@ -574,8 +597,9 @@ def all_trees(
     NeurIPS 2022, arXiv:2209.08040; ours needs no penalty on leaves, as all trees of the
     depth are looked at. The best comes first and is the chosen one.
 
-    Trees may test the features of ``own`` and predict its target, from ``rows``, (X,
-    y), and ``weights`` (n_classes,) of the classes in the leaves, (1,) for regression.
+    Trees may test the features of ``own`` and predict its target, from ``rows``, (X, y,
+    weight or None), and ``weights`` (n_classes,) of the classes in the leaves, (1,) for
+    regression.
     A feature has at most ``n_thresholds`` candidate thresholds, at its quantiles.
     ``keeps`` says whether a tree may stand in the set. ValueError if there are too many
     trees to look at, or none.
@@ -586,9 +610,11 @@ def all_trees(
     matrix = np.where(np.isnan(matrix), fill, matrix)
     cutpoints = candidate_thresholds(matrix, n_thresholds)
     splits = Splits(~cutpoints.right(matrix).T.astype(bool), cutpoints.feature)
-    leaves: LeafSums = ValueSums(table.y)
-    if own.classes is not None:
-        leaves = ClassSums(table.y, table.weights)
+    leaves: LeafSums
+    if own.classes is None:
+        leaves = ValueSums(table.y, table.row_weight)
+    else:
+        leaves = ClassSums(table.y, table.row_weight, table.weights)
     found = best_trees(
         splits,
         leaves,

@@ -63,6 +63,10 @@ def test_gaps_are_highest_minus_lowest_and_lie_in_their_interval():
     own = gaps_of_models(several, truth, group, "true positive rate")
     difference = rate_gaps(truth, predicted, group)["true positive rate"].difference
     assert own.tolist() == pytest.approx([difference, 0])
+    weight = 0.1 + np.arange(len(truth)) % 5
+    weighted = rate_gaps(truth, predicted, group, weight)["precision"].difference
+    own = gaps_of_models(several, truth, group, "precision", weight)
+    assert own.tolist() == pytest.approx([weighted, 0])
 
 
 def test_a_group_without_the_class_has_no_true_positive_rate():

@@ -1,5 +1,6 @@
 """All trees of a depth: none is left out, each has its score."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -15,6 +16,7 @@ from treelab.evaluation.rashomon_enumeration import (
     ValueSums,
     all_trees,
     best_trees,
+    structure,
 )
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
@@ -99,7 +101,7 @@ def test_the_set_is_what_trying_every_tree_finds(
     monkeypatch.setattr(module, "MOST_TREES", 10**6)
     own = own_tree(x.shape[1], n_classes)
     frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])])
-    found = all_trees(own, (frame, y), np.ones(n_classes), depth, 100)
+    found = all_trees(own, (frame, y, None), np.ones(n_classes), depth, 100)
     cutpoints = candidate_thresholds(x, 100)
     cuts = list(zip(cutpoints.feature.tolist(), cutpoints.threshold.tolist()))
     brute = expected(x, y, cuts, depth)
@@ -119,11 +121,40 @@ def test_the_set_is_what_trying_every_tree_finds(
     assert found.complete.above < found.score.min()
 
 
+@pytest.mark.parametrize("task", ["classes", "values"])
+def test_rows_of_whole_weights_make_the_set_that_rows_so_often_make(task):
+    x, y = problem(2, 3)
+    own, columns = own_tree(3, 3), [f"x{j}" for j in range(3)]
+    if task == "values":
+        own = replace(own, classes=None, value=np.zeros((3, 1)))
+        y = y + np.linspace(0, 0.5, len(y))
+    times = np.random.default_rng(0).integers(1, 4, len(y))
+    frame, ones = pd.DataFrame(x, columns=columns), np.ones(own.value.shape[1])
+    weighted = all_trees(own, (frame, y, times.astype(float)), ones, 2, 100)
+    often = frame.loc[frame.index.repeat(times)], np.repeat(y, times), None
+    repeated = all_trees(own, often, ones, 2, 100)
+    assert len(weighted) == len(repeated) > 1
+
+    def named(trees):
+        """Scores, masses and leaves by the leaf of each row."""
+        return {
+            structure(tree, tree.apply(frame)): (score, tree.mass, tree.value)
+            for tree, score in zip(trees.trees, trees.score)
+        }
+
+    expected = named(repeated)
+    for key, (score, mass, value) in named(weighted).items():
+        assert score == pytest.approx(expected[key][0])
+        np.testing.assert_allclose(mass, expected[key][1])
+        np.testing.assert_allclose(value, expected[key][2])
+    assert weighted.tree.n_rows[0] == len(frame)
+
+
 def test_where_the_set_is_too_large_it_is_complete_above_a_score():
     x, y = problem(1, 2)
     cuts = candidate_thresholds(x, 100)
     splits = Splits((cuts.right(x).T == 0), cuts.feature)
-    sums = ClassSums(y, np.ones(2))
+    sums = ClassSums(y, None, np.ones(2))
     everything = best_trees(splits, sums, 2, tolerance=1.0, most=10**6)
     some = best_trees(splits, sums, 2, tolerance=1.0, most=25)
     assert len(some.trees) <= 25
@@ -140,8 +171,8 @@ def test_small_leaves_are_left_out_and_values_are_scored_by_r2():
     cuts = candidate_thresholds(x, 100)
     splits = Splits((cuts.right(x).T == 0), cuts.feature)
     few = {"tolerance": 0.1, "most": 10**6}
-    found = best_trees(splits, ValueSums(y), 2, min_samples_leaf=6, **few)
-    every = best_trees(splits, ValueSums(y), 2, **few)
+    found = best_trees(splits, ValueSums(y, None), 2, min_samples_leaf=6, **few)
+    every = best_trees(splits, ValueSums(y, None), 2, **few)
     assert 0 < len(found.trees) < len(every.trees)
     for (root, left, right), score in zip(every.trees, every.score):
         predicted = np.empty_like(y)
@@ -161,4 +192,4 @@ def test_too_many_pairs_are_refused(monkeypatch):
     own = own_tree(x.shape[1], 2)
     frame = pd.DataFrame(x, columns=["x0", "x1", "x2"])
     with pytest.raises(ValueError, match="too many trees of depth 2"):
-        all_trees(own, (frame, y), np.ones(2), 2, 8)
+        all_trees(own, (frame, y, None), np.ones(2), 2, 8)

@@ -60,16 +60,18 @@ def test_equal_trees_are_counted_once_and_empty_branches_do_not_make_a_tree_new(
     same = tree([0], [0.5049])  # no row lies between
     with_empty = tree([0, 1, 1], [0.505, 5.0, 5.0])
     other = tree([1], [0.5])
-    found = gather(first, [same, with_empty, other], (X, y), ONES)
+    found = gather(first, [same, with_empty, other], (X, y, None), ONES)
     assert sorted(own.columns for own in found.trees) == [("a",), ("b",)]
     assert found.tree.columns == ("a",)
 
 
-def test_a_score_is_that_of_leaves_fitted_without_the_fold():
+@pytest.mark.parametrize("weight", [None, 0.1 + np.arange(120) % 7])
+def test_a_score_is_that_of_leaves_fitted_without_the_fold(weight):
     X, y = table()
     own = tree([0, 1, 2], [0.5, 0.4, 0.6])
     codes = (y == "True").astype(int)
-    scorer = RefittedScorer("binary", codes, ONES)
+    scorer = RefittedScorer("binary", codes, weight, ONES)
+    weight = np.ones(len(y)) if weight is None else weight
     leaf = own.apply(X)
     score, error = scorer.score(own, leaf)
     total = []
@@ -77,9 +79,10 @@ def test_a_score_is_that_of_leaves_fitted_without_the_fold():
         predicted = np.empty_like(codes)
         for fold in np.unique(folds):
             for place in np.unique(leaf):
-                at = codes[(folds != fold) & (leaf == place)]
-                predicted[(folds == fold) & (leaf == place)] = at.mean() > 0.5
-        total.append(confusion_matrix(codes, predicted, 2))
+                at = (folds != fold) & (leaf == place)
+                mean = np.average(codes[at], weights=weight[at])
+                predicted[(folds == fold) & (leaf == place)] = mean > 0.5
+        total.append(confusion_matrix(codes, predicted, 2, weight))
     assert score == pytest.approx(macro_f1(np.sum(total, axis=0)))
     assert 0 < error < 0.1
 
@@ -88,14 +91,14 @@ def test_where_errors_have_costs_a_score_is_what_a_tree_saves():
     X, y = table()
     own = tree([0, 1, 2], [0.5, 0.4, 0.6])
     codes, costs = (y == "True").astype(int), np.array([[0.0, 1.0], [5.0, 0.0]])
-    scorer = RefittedScorer("binary", codes, np.array([1.0, 5.0]), costs)
-    leaf, cost = own.apply(X), 0.0
+    weight = 0.1 + np.arange(len(y)) % 7
+    scorer = RefittedScorer("binary", codes, weight, np.array([1.0, 5.0]), costs)
+    leaf, cost, each = own.apply(X), 0.0, weight[:, None] * costs[codes]
     for folds in scorer.folds:
         for fold, place in {*zip(folds.tolist(), leaf.tolist())}:
-            at = codes[(folds != fold) & (leaf == place)]
-            predicted = int(costs[at].sum(0).argmin())
-            cost += costs[codes[(folds == fold) & (leaf == place)], predicted].sum()
-    alone = len(scorer.folds) * costs[codes].sum(0).min()
+            predicted = int(each[(folds != fold) & (leaf == place)].sum(0).argmin())
+            cost += each[(folds == fold) & (leaf == place), predicted].sum()
+    alone = len(scorer.folds) * each.sum(0).min()
     assert scorer.score(own, leaf)[0] == pytest.approx(1 - cost / alone)
 
 
@@ -108,7 +111,7 @@ def test_the_runs_tree_has_its_cross_validated_score_and_others_differ_from_it()
         pd.DataFrame({"n_leaves": [6], "score": [0.7], "standard_error": [0.0]}),
         0,
     )
-    found = gather(own, [tree([0, 1, 1], [0.5, 0.5, 0.3])], (X, y), ONES, path)
+    found = gather(own, [tree([0, 1, 1], [0.5, 0.5, 0.3])], (X, y, None), ONES, path)
     assert found.score[found.chosen] == pytest.approx(0.7)
     assert found.tree is own
     assert found.chosen in found.within(0)
@@ -117,7 +120,7 @@ def test_the_runs_tree_has_its_cross_validated_score_and_others_differ_from_it()
 
 def test_it_is_stored_and_read_again(tmp_path):
     X, y = table()
-    found = gather(tree([0], [0.5]), [tree([1], [0.5])], (X, y), ONES)
+    found = gather(tree([0], [0.5]), [tree([1], [0.5])], (X, y, None), ONES)
     found.save(tmp_path / "set")
     again = RashomonSet.load(tmp_path / "set")
     assert (len(again), again.chosen) == (len(found), found.chosen)
@@ -182,8 +185,8 @@ def test_of_too_many_trees_the_best_are_retained_and_the_own_one():
     X, y = table()
     own = fitted(tree([0], [0.5]))
     others = [tree([j], [at]) for at in np.arange(0.3, 0.7, 0.03) for j in (2, 1, 0)]
-    every = gather(own, others, (X, y), ONES)
-    few = gather(own, others, (X, y), ONES, most=4)
+    every = gather(own, others, (X, y, None), ONES)
+    few = gather(own, others, (X, y, None), ONES, most=4)
     assert len(every) > len(few) == 4
     expected = np.sort(np.append(np.delete(every.score, every.chosen)[:3], 0))[1:]
     others_left = np.delete(few.score, few.chosen)
@@ -194,7 +197,7 @@ def test_of_too_many_trees_the_best_are_retained_and_the_own_one():
 def test_good_trees_are_looked_at_with_one_split_less():
     X, y = table()
     own = fitted(tree([0, 1, 1], [0.5, 0.7, 0.3]))
-    found = gather(own, [], (X, y), ONES)
+    found = gather(own, [], (X, y, None), ONES)
     assert found.n_candidates == 3  # and those in which one of two splits is a leaf
 
 
@@ -209,7 +212,7 @@ def test_a_pruned_tree_has_the_key_of_the_nodes_that_are_cut():
 def test_trees_of_a_set_know_what_the_rows_leave_free_at_each_split():
     X, y = table()
     others = [fitted(tree([0, 1, 1], [0.4, 0.6, 0.5])), fitted(tree([1], [0.5]))]
-    found = gather(fitted(tree([0, 1, 2], [0.5, 0.3, 0.7])), others, (X, y), ONES)
+    found = gather(fitted(tree([0, 1, 2], [0.5, 0.3, 0.7])), others, (X, y, None), ONES)
     for one in found.trees:
         again = replace(one, between=None, missing_rows=None).with_rows(X, y)
         np.testing.assert_array_equal(one.between, again.between)

@@ -125,20 +125,14 @@ def rashomon_set(
     """Return the trees near a run's own that keep the run's constraints.
 
     The others are what else its training left; the trees by size of its path are looked
-    at as well. ``rows`` are those that they were trained on. ValueError if these have
-    weights: they have to count alike.
+    at as well. ``rows`` are those that they were trained on.
     """
-    if rows.weight is not None and np.ptp(rows.weight):
-        raise ValueError(
-            "Other trees are scored by rows that count alike; train without the "
-            f"weight {run.problem.weighting!r} to choose among them."
-        )
     trees = [*others, *(() if path is None else path.trees)]
     constraints, classes = run.constraints, own.classes or ()
     return gather(
         own,
         trees,
-        (rows.X, rows.y),
+        rows,
         class_weights(own),
         path,
         costs=trained_costs(constraints, classes, classes),
@@ -155,7 +149,6 @@ def why_no_others(tree: Tree, constraints: Constraints) -> str:
         "it predicts several numbers": bool(tree.outputs),
         "its leaves are linear models": tree.leaf_weights is not None,
         "its loss is not the squared error": tree.loss is not None,
-        "its rows are weighted": tree.weight is not None,
     }
     return " and ".join(reason for reason, holds in reasons.items() if holds)
 

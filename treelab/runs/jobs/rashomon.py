@@ -96,9 +96,8 @@ LARGER = 2  # times the leaves of the run's tree
 
 def can_find_more(run: Run) -> bool:
     """Whether a run's learner trains a batch of restarts."""
-    has_batch = run.learner == "gradtree" and not run.follows_paper
-    counts_alike = not (run.problem.origin or run.problem.weighting)
-    return has_batch and counts_alike
+    is_gradtree = run.learner == "gradtree" and not run.follows_paper
+    return is_gradtree and not run.problem.origin
 
 
 def create_more(store: RunStore, run: Run, n_restarts: int = N_RESTARTS) -> str:
@@ -171,7 +170,7 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     constraints = run.constraints
     found = all_trees(
         own,
-        (rows.X, rows.y),
+        rows,
         class_weights(own),
         asked["all_of_depth"],
         asked["n_thresholds"],

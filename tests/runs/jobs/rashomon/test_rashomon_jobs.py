@@ -2,10 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.pages.stores import table
-from treelab.data.problem import make_problem
+from treelab.data.problem import make_problem, weighted_problem
 from treelab.evaluation.metrics import scores
 from treelab.runs.jobs.rashomon import create_all, create_more, save_member
 from treelab.runs.jobs.repeats import can_be_repeated
@@ -100,6 +101,42 @@ def test_all_trees_of_a_depth_are_a_run_whose_tree_is_the_best(trained):
     score = scores("regression", rows[1], store.model(child).predict(rows[0]))["r2"]
     assert found.score[0] == pytest.approx(score)
     assert "exhaustive search" in run.provenance
+
+
+@pytest.mark.slow
+def test_trees_of_weighted_rows_are_scored_by_the_weights(tmp_path):
+    store, frame = RunStore(tmp_path), table(120)
+    frame["years"] = np.random.default_rng(0).uniform(0.1, 3, len(frame)).round(1)
+    problem = make_problem(
+        frame,
+        "weight",
+        table_id=store.add_table(frame, "fruit"),
+        table_name="fruit",
+        columns=["radius", "texture $x$", "colour"],
+    )
+    problem = weighted_problem(problem, weight="years")
+    run_id = store.create("gradtree", QUICK, problem, device="cpu")
+    assert run_one(run_id, store.home) == "done", store.run(run_id).error
+    run = store.run(run_id)
+    more = create_more(store, run, n_restarts=2)
+    every = create_all(store, run, depth=2, n_thresholds=4)
+    rows = problem.split(frame).rows("train+valid")
+    for child in (run_id, more, every):
+        if child != run_id:
+            assert run_one(child, store.home) == "done", store.run(child).error
+        found = store.rashomon(child)
+        assert found.tree.weight[0] == pytest.approx(rows.weight.sum())
+        for tree in found.trees[:20]:
+            leaf, y = tree.apply(rows.X), rows.y.to_numpy()
+            for node in np.unique(leaf):
+                mean = np.average(y[leaf == node], weights=rows.weight[leaf == node])
+                assert tree.value[node, 0] == pytest.approx(mean)
+    predicted = store.model(every).predict(rows.X)
+    score = scores("regression", rows.y, predicted, sample_weight=rows.weight)["r2"]
+    assert found.score[0] == pytest.approx(score)
+    other = next(i for i in range(len(found)) if i != found.chosen)
+    saved = store.run(save_member(store, store.run(every), found, other, 0.05))
+    assert saved.problem.weight == "years"
 
 
 def _table(store: RunStore, run_id: str) -> str:
