@@ -26,7 +26,7 @@ def trees_like(loaded: LoadedRun) -> RashomonSet | None:
     if stored is not None:
         return stored
     own = run_tree(loaded)
-    if why_no_others(own, loaded.run.constraints):
+    if why_no_others(own):
         return None
     others = []
     if isinstance(loaded.model, PruningPath):

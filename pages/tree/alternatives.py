@@ -47,11 +47,11 @@ class _Set:
 
     @property
     def metric(self) -> str:
-        """Name of the score; all trees of a small depth are found by macro F1."""
-        costs = self.loaded.run.constraints.class_costs
-        if costs and self.trees.complete is None:
-            return COST_SAVED
-        return TITLES[self.loaded.headline]
+        """Name of the score."""
+        by_costs = bool(self.loaded.run.constraints.class_costs)
+        if self.trees.complete is not None:
+            by_costs = self.trees.complete.by_costs
+        return COST_SAVED if by_costs else TITLES[self.loaded.headline]
 
     def name(self, place: int) -> str:
         """Name a tree."""
@@ -63,7 +63,7 @@ def show_alternatives(loaded: LoadedRun) -> None:
     trees = cached.trees_like(loaded)
     if trees is None:
         whole = loaded.output and "it predicts several numbers"
-        reason = whole or why_no_others(run_tree(loaded), loaded.run.constraints)
+        reason = whole or why_no_others(run_tree(loaded))
         words = f"There are no other trees to compare with this one: {reason}."
         st.info(words, icon=":material/info:")
         return

@@ -116,11 +116,12 @@ def test_trees_beside_one_trained_by_costs_score_by_what_they_save(visit, store)
     assert "the cross-validated cost saved of" in page_text(app)
 
 
-def test_a_tree_of_costs_between_many_classes_has_no_others(visit, store):
-    asked = {"constraints": {"class_costs": {"small": {"fine": 5}}}}
-    run = add_run(store, "cart", settings=asked)
+def test_beside_a_tree_of_costs_between_many_classes_others_save_as_much(visit, store):
+    costs = {"small": {"fine": 5}, "fine": {"small": 1}, "rough": {"fine": 2}}
+    asked = {"constraints": {"class_costs": costs}}
+    run = add_run(store, "cart", settings=asked, sizes=True)
     text = page_text(visit("tree", tab="Alternatives", run=run))
-    assert "errors between more than two classes have costs" in text
+    assert "the cross-validated cost saved of" in text
 
 
 def test_a_tree_that_cannot_be_stored_is_said_to_be_so(visit, store, run, monkeypatch):

@@ -36,7 +36,8 @@ class RefittedScorer:
     ``y`` (n_rows,) are class codes, or values; ``row_weight`` (n_rows,) what each row
     counts, None: all alike; ``weights`` (n_classes,) those of the classes in the
     leaves, (1,) for regression; costs (n_classes, n_classes) of each prediction
-    (column) for a row of each class, None where errors have none.
+    (column) for a row of each class, None where errors have none: they choose the class
+    of a leaf in the place of the weights.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class RefittedScorer:
         # What leaves average, (n_rows, C): weighted indicators, or the values.
         values, self._one_hot = y[:, None], np.eye(len(weights))
         if task != "regression":
-            values = self._one_hot[y] * np.asarray(weights, dtype=float)
+            values = self._one_hot[y] * (1 if costs is not None else weights)
         self._values = self._weight[:, None] * values
 
     def score(self, tree: Tree, leaf: np.ndarray) -> tuple[float, float]:
@@ -90,6 +91,8 @@ class RefittedScorer:
         total = fitted[..., 0]
         if self.task == "regression":
             predicted = fitted[..., 2] / np.where(total < 0.5, 1, fitted[..., 1])
+        elif self.costs is not None:
+            predicted = (fitted[..., 2:] @ self.costs).argmin(axis=-1)
         else:
             predicted = fitted[..., 2:].argmax(axis=-1)
         # Where a fold leaves nobody at a node, the node above it predicts.
@@ -243,20 +246,23 @@ class TrainingRows:
             mean = total / np.where(mass > 0, mass, 1)
             return replace(tree, value=np.where(mass > 0, mean, tree.value))
         assert tree.class_counts is not None
-        value = tree.class_counts * self.weights
+        costs = self.scorer.costs
+        value = tree.class_counts * (1 if costs is not None else self.weights)
         total = value.sum(axis=1, keepdims=True)
         mean = value / np.where(total > 0, total, 1)
-        return replace(
-            tree,
-            value=np.where(total > 0, mean, tree.value),
-            class_weights=self.weights,
-        )
+        value = np.where(total > 0, mean, tree.value)
+        decision = None if costs is None else (value @ costs).argmin(axis=1)
+        return replace(tree, value=value, decision=decision, class_weights=self.weights)
 
-    def shrunk(self, tree: Tree) -> Tree:
-        """Return a fitted tree with probabilities that are shrunk as the run's are."""
+    def shrunk(self, tree: Tree, *, same_class: bool = False) -> Tree:
+        """Return a fitted tree with probabilities that are shrunk as the run's are.
+
+        They choose the class where errors have costs, but where it is to be the same.
+        """
         if self._shrinkage is None or tree.classes is None:
             return tree
-        return with_shrunk_values(tree, self._shrinkage, self.scorer.costs)
+        costs = None if same_class else self.scorer.costs
+        return with_shrunk_values(tree, self._shrinkage, costs)
 
 
 # What a leaf's rows add to a tree's training score, classes or values.
@@ -301,6 +307,34 @@ class ClassSums:
         return macro_f1_of_counts(right, predicted + self._rows)
 
 
+class CostSums:
+    """What leaves save that predict the class of least cost, against the best one.
+
+    Rows have codes (n_rows,) and weights or None; costs are as of ``RefittedScorer``.
+    """
+
+    def __init__(
+        self, codes: np.ndarray, row_weight: np.ndarray | None, costs: np.ndarray
+    ):
+        self.columns = ClassSums(codes, row_weight, np.ones(len(costs))).columns
+        self._costs = costs
+        total = self.columns[:, 1:].sum(axis=0, dtype=np.float64)
+        self._alone = float((total @ costs).min()) or 1.0
+
+    def leaf(self, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the class of leaves (m,), and what their rows cost (m, 1)."""
+        each = total[:, 1:] @ self._costs
+        return each.argmin(axis=1), each.min(axis=1)[:, None]
+
+    def perfect(self, total: np.ndarray) -> np.ndarray:
+        """Return the sums of rows that are predicted without error."""
+        return np.zeros(1)
+
+    def score(self, sums: np.ndarray) -> np.ndarray:
+        """Return the fraction of the cost that is saved."""
+        return 1 - sums[..., 0] / self._alone
+
+
 class ValueSums:
     """R² of leaves that predict the mean of their rows' values (n_rows,).
 
@@ -331,7 +365,7 @@ class ValueSums:
         return 1 - sums[..., 0] / self._variation
 
 
-LeafSums = ClassSums | ValueSums
+LeafSums = ClassSums | CostSums | ValueSums
 
 
 # Every tree of a small depth over given splits, and those that score best.
@@ -582,16 +616,17 @@ def all_trees(
     depth: int,
     n_thresholds: int,
     *,
+    costs: np.ndarray | None = None,
     min_samples_leaf: int = 1,
     keeps: Callable[[Tree], bool] = lambda tree: True,
 ) -> RashomonSet:
     """Look at all trees of a depth, and return those near the best.
 
-    A leaf predicts the class with most weighted rows, or their mean. The score is macro
-    F1 or R² on these very rows: all trees are small alike, so it does not favour any by
-    its size; but it is no estimate for new rows. Trees within 0.05 of the best are in
-    the set, of more than 500 the best. A missing value goes where the feature's
-    ``fill`` goes.
+    A leaf predicts the class with most weighted rows, or of least cost, or their mean.
+    The score is macro F1, what of the cost is saved, or R² on these very rows: all
+    trees are small alike, so it does not favour any by its size; but it is no estimate
+    for new rows. Trees within 0.05 of the best are in the set, of more than 500 the
+    best. A missing value goes where the feature's ``fill`` goes.
 
     Source: Xin et al., "Exploring the whole Rashomon set of sparse decision trees",
     NeurIPS 2022, arXiv:2209.08040; ours needs no penalty on leaves, as all trees of the
@@ -599,12 +634,12 @@ def all_trees(
 
     Trees may test the features of ``own`` and predict its target, from ``rows``, (X, y,
     weight or None), and ``weights`` (n_classes,) of the classes in the leaves, (1,) for
-    regression.
+    regression, or costs as of ``RefittedScorer``.
     A feature has at most ``n_thresholds`` candidate thresholds, at its quantiles.
     ``keeps`` says whether a tree may stand in the set. ValueError if there are too many
     trees to look at, or none.
     """
-    table = TrainingRows(own, *rows, weights)
+    table = TrainingRows(own, *rows, weights, costs)
     matrix = table.matrix(own)
     fill = np.array([feature.fill for feature in own.features])
     matrix = np.where(np.isnan(matrix), fill, matrix)
@@ -613,8 +648,10 @@ def all_trees(
     leaves: LeafSums
     if own.classes is None:
         leaves = ValueSums(table.y, table.row_weight)
-    else:
+    elif costs is None:
         leaves = ClassSums(table.y, table.row_weight, table.weights)
+    else:
+        leaves = CostSums(table.y, table.row_weight, costs)
     found = best_trees(
         splits,
         leaves,
@@ -635,7 +672,7 @@ def all_trees(
         tree = table.finished(table.refitted(unplaced(tree), leaf), leaf)
         if keeps(tree):
             error = table.scorer.score(tree, leaf)[1]
-            kept.append((table.shrunk(tree), leaf, score, error))
+            kept.append((table.shrunk(tree, same_class=True), leaf, score, error))
     if not kept:
         raise ValueError("No tree near the best one is within the run's constraints.")
     kept.sort(key=lambda one: (-one[2], one[0].n_leaves))
@@ -643,7 +680,12 @@ def all_trees(
     measured = {"score": scores, "standard_error": errors}
     measured["alike"] = table.alike(trees, leaf_of_rows)
     complete = Completeness(
-        depth, n_thresholds, len(cutpoints.feature), found.n_trees, found.above
+        depth,
+        n_thresholds,
+        len(cutpoints.feature),
+        found.n_trees,
+        found.above,
+        costs is not None,
     )
     return RashomonSet(trees, pd.DataFrame(measured), 0, len(seen), complete)
 

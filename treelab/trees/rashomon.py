@@ -20,6 +20,7 @@ class Completeness:
     n_cutpoints: int  # candidate thresholds of all columns
     n_trees: float  # trees there are over them
     above: float  # every one that scores more on the training rows is in the set
+    by_costs: bool = False  # whether the score is what a tree saves of errors' costs
 
     def sentences(self, least: float, best: float, within: str = "") -> str:
         """Say of which trees none is left out, in Markdown.

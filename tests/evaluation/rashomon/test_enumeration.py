@@ -150,6 +150,32 @@ def test_rows_of_whole_weights_make_the_set_that_rows_so_often_make(task):
     assert weighted.tree.n_rows[0] == len(frame)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_by_costs_the_set_is_that_of_all_trees_whose_leaves_cost_least(n_classes):
+    x, y = problem(3, n_classes, n_values=3)
+    costs = np.array([[0, 1, 7], [2, 0, 1], [3, 9, 0.0]])[:n_classes, :n_classes]
+    own = own_tree(3, n_classes)
+    frame = pd.DataFrame(x, columns=["x0", "x1", "x2"])
+    ones = np.ones(n_classes)
+    found = all_trees(own, (frame, y, None), ones, 2, 100, costs=costs)
+    assert found.complete.by_costs
+    alone = costs[y].sum(0).min()
+    for tree, score in zip(found.trees, found.score):
+        predicted = tree.predicted_class[tree.apply(frame)]
+        assert score == pytest.approx(1 - costs[y, predicted].sum() / alone)
+    cuts = candidate_thresholds(x, 100)
+    cuts = list(zip(cuts.feature.tolist(), cuts.threshold.tolist()))
+    saved = {}
+    for _, leaves in every_tree(x, cuts, range(len(x)), 2):
+        if len(leaves) > 1:
+            cost = sum(costs[y[list(leaf)]].sum(0).min() for leaf in leaves)
+            saved[leaves] = 1 - cost / alone
+    assert found.score[0] == pytest.approx(max(saved.values()))
+    least = max(saved.values()) - 0.05 - 1e-9
+    good = {round(s, 9) for s in saved.values() if s >= least}
+    assert {round(s, 9) for s in found.score} == good
+
+
 def test_where_the_set_is_too_large_it_is_complete_above_a_score():
     x, y = problem(1, 2)
     cuts = candidate_thresholds(x, 100)

@@ -87,12 +87,15 @@ def test_a_score_is_that_of_leaves_fitted_without_the_fold(weight):
     assert 0 < error < 0.1
 
 
-def test_where_errors_have_costs_a_score_is_what_a_tree_saves():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_where_errors_have_costs_a_score_is_what_a_tree_saves(n_classes):
     X, y = table()
     own = tree([0, 1, 2], [0.5, 0.4, 0.6])
-    codes, costs = (y == "True").astype(int), np.array([[0.0, 1.0], [5.0, 0.0]])
+    codes = (y == "True").astype(int) + (X["c"].to_numpy() > 0.7) * (n_classes - 2)
+    costs = np.array([[0, 1, 7], [5, 0, 1], [3, 2, 0.0]])[:n_classes, :n_classes]
     weight = 0.1 + np.arange(len(y)) % 7
-    scorer = RefittedScorer("binary", codes, weight, np.array([1.0, 5.0]), costs)
+    task = "binary" if n_classes == 2 else "multiclass"
+    scorer = RefittedScorer(task, codes, weight, np.ones(n_classes), costs)
     leaf, cost, each = own.apply(X), 0.0, weight[:, None] * costs[codes]
     for folds in scorer.folds:
         for fold, place in {*zip(folds.tolist(), leaf.tolist())}:

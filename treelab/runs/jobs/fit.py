@@ -20,7 +20,7 @@ from treelab.runs.store.run_store import RunStore
 from treelab.training.checkpointer import Checkpointer
 from treelab.training.events import Callback, Progress, RetainedCurve, notify
 from treelab.trees.cells import noted_form
-from treelab.trees.constraints import Constraints, violations
+from treelab.trees.constraints import violations
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.losses import LOSSES, Loss
 from treelab.trees.pruning import SizePath
@@ -140,11 +140,9 @@ def rashomon_set(
     )
 
 
-def why_no_others(tree: Tree, constraints: Constraints) -> str:
+def why_no_others(tree: Tree) -> str:
     """Say why no other trees compare with a run's, scored alike; "" if they do."""
-    has_costs = bool(constraints.class_costs) and len(tree.classes or ()) > 2
     reasons = {
-        "errors between more than two classes have costs": has_costs,
         "it does not split": not tree.n_splits,
         "it predicts several numbers": bool(tree.outputs),
         "its leaves are linear models": tree.leaf_weights is not None,
@@ -352,8 +350,7 @@ def fit_learner(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fit
     batch = getattr(estimator, "batch_", None)
     rashomon = None
     is_wanted = batch is not None or len(split.y_train) <= GATHERED_ROWS
-    asked = run.constraints
-    if path is not None and is_wanted and not why_no_others(estimator.model_, asked):
+    if path is not None and is_wanted and not why_no_others(estimator.model_):
         rows = split.rows(fitted_split(estimator.model_, split))
         trees = [] if batch is None else batch.export(rows.X, rows.y)
         rashomon = rashomon_set(run, estimator.model_, trees, rows, path)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from treelab.editing.regrow import class_weights
+from treelab.evaluation.comparison import trained_costs
 from treelab.evaluation.rashomon_enumeration import all_trees
 from treelab.learners.common.origin import Origin, with_origin
 from treelab.runs.jobs.derived import save_derived
@@ -167,13 +168,14 @@ def fit_all(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitted:
     asked = json.loads(store.plan(run.id, "more") or "{}")
     parent, model, split = first_of(store, run, asked["run"])
     own, rows = shown_tree(model), split.rows(fitted_split(model, split))
-    constraints = run.constraints
+    constraints, classes = run.constraints, own.classes or ()
     found = all_trees(
         own,
         rows,
         class_weights(own),
         asked["all_of_depth"],
         asked["n_thresholds"],
+        costs=trained_costs(constraints, classes, classes),
         min_samples_leaf=constraints.min_samples_leaf or 1,
         keeps=lambda tree: not violations(tree, constraints),
     )
