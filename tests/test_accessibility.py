@@ -10,6 +10,7 @@ from tests.pages.test_sweep import swept
 from tests.runs.jobs.surrogates import add_surrogate
 from tests.served_app import free_port, served
 from tests.test_browser import (
+    STILL,
     node,
     nodes,
     opened,
@@ -84,9 +85,6 @@ FOCUSED_NAME = """() => {
   return (each.getAttribute('aria-label') || each.innerText || '') + each.tagName;
 }"""
 IS_ELSEWHERE = f"before => ({FOCUSED_NAME})() !== before"
-# What fades in or glides; a spinner never ends.
-STILL = """() => document.getAnimations().every(({ effect, playState }) =>
-  playState !== 'running' || effect.getComputedTiming().endTime === Infinity)"""
 
 
 @pytest.fixture(scope="module")

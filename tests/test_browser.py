@@ -47,6 +47,9 @@ QUIET = """enough => {
   if (!quiet || !window.quietSince) window.quietSince = performance.now();
   return performance.now() - window.quietSince >= enough;
 }"""
+# What fades in or glides; a spinner never ends.
+STILL = """() => document.getAnimations().every(({ effect, playState }) =>
+  playState !== 'running' || effect.getComputedTiming().endTime === Infinity)"""
 # The script writes the color scheme that it draws in into the style of the page.
 IN_MODE = "mode => getComputedStyle(document.body).colorScheme === mode"
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.pages.stores import add_run
 from tests.test_browser import (
+    STILL,
     address,
     browser,
     opened,
@@ -52,8 +53,8 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     expect(choose.first).to_be_visible()
     for mode in ("light", "dark"):
         set_mode(page, mode)
-        page.wait_for_timeout(1000)  # what is drawn anew no longer fades
         settled(page)
+        page.wait_for_function(STILL)  # what is drawn anew no longer fades
         assert serious(page) == [], mode
         shot(page, f"rashomon-{mode}")
     page.get_by_text("Filters", exact=True).first.click()
