@@ -208,9 +208,9 @@ def _best_cut(
         fits = (n_own >= least) & (n_right >= least)
         if not fits.any():
             continue
-        on_right = np.where(n_right > 0, whole - mass, 1)
+        right = whole - mass
         explained = (own**2).sum(axis=1) / mass
-        explained += ((total - own) ** 2).sum(axis=1) / on_right
+        explained += ((total - own) ** 2).sum(axis=1) / np.where(right > 0, right, 1)
         place = int(np.where(fits, explained, -np.inf).argmax())
         gain = float(explained[place] - base) / whole
         if gain > LEAST_GAIN * variance and (best is None or gain > best.gain):

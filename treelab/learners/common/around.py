@@ -8,6 +8,11 @@ import numpy as np
 from treelab.trees.tree import Tree, leaf_of, rows_through
 
 
+def row_weights(weight: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Return the weight of each row, (n_rows,) of mean 1; None: all count alike."""
+    return np.ones(n_rows) if weight is None else weight / np.mean(weight)
+
+
 @dataclass(frozen=True, eq=False)
 class Around:
     """What is trained, and what is held fixed."""

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from treelab.data.encoding import minmax
-from treelab.learners.common.around import Around
+from treelab.learners.common.around import Around, row_weights
 from treelab.learners.common.target import TargetScale
 from treelab.learners.get.fit import Search, leave_columns_out, train_stages
 from treelab.learners.get.settings import GetSettings
@@ -52,15 +52,15 @@ def train_around(
     matrix, seen = (feature_matrix(tree.features, X) for X, *_ in (rows, valid))
     layout, scale, of_rows = _Layout(around, matrix), TargetScale(), SQUARED_ERROR
     if tree.classes is None:
-        own = tree.loss or SQUARED_ERROR
+        loss_of_tree = tree.loss or SQUARED_ERROR
         y = np.asarray(rows[1], dtype=np.float64)
-        scale = TargetScale.for_loss(y, own, rounded=False)
-        of_rows = own.scaled(1 / scale.scale)
+        scale = TargetScale.for_loss(y, loss_of_tree, rounded=False)
+        of_rows = loss_of_tree.scaled(1 / scale.scale)
 
-    def encode(matrix: np.ndarray, y, own) -> Rows:
+    def encode(matrix: np.ndarray, y, weight) -> Rows:
         """Return encoded rows with class codes, or with standardised values."""
         target, n_classes = check_target(tree, len(matrix), y), len(tree.classes or ())
-        weight = np.ones(len(target)) if own is None else np.asarray(own) / np.mean(own)
+        weight = row_weights(weight, len(target))
         weight = weight * around.class_weights[target] if n_classes else weight
         target = target if n_classes else scale.standardise(target)
         return Rows(

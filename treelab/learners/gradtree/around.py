@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from treelab.data.encoding import Interpolation, normal_scores
-from treelab.learners.common.around import Around
+from treelab.learners.common.around import Around, row_weights
 from treelab.learners.common.tuned_tree import retained
 from treelab.learners.gradtree.network import (
     HardTrees,
@@ -67,7 +67,7 @@ def train_around(
     """
     X, y, own = rows
     target = check_target(around.tree, len(X), y)
-    own = np.ones(len(X)) if own is None else np.asarray(own) / np.mean(own)
+    own = row_weights(own, len(X))
     settings = replace(settings, early_stopping=False)
     loss = around.tree.loss or SQUARED_ERROR
     objective = objective_of(settings, target, around.tree.classes, loss)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.pages.stores import table
-from treelab.data.problem import make_problem, weighted_problem
+from treelab.data.problem import Problem, make_problem, weighted_problem
 from treelab.evaluation.metrics import scores
 from treelab.runs.jobs.rashomon import create_all, create_more, save_member
 from treelab.runs.jobs.repeats import can_be_repeated
@@ -16,17 +16,21 @@ from treelab.runs.store.run_store import RunStore
 QUICK = {"max_leaf_nodes": 8, "n_restarts": 2, "n_steps": 20}
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> tuple[RunStore, str]:
-    store = RunStore(tmp_path_factory.mktemp("home"))
-    frame = table(120)
-    problem = make_problem(
+def fruit_weight(store: RunStore, frame) -> Problem:
+    """The weight of the store's fruit, to be predicted from three columns."""
+    return make_problem(
         frame,
         "weight",
         table_id=store.add_table(frame, "fruit"),
         table_name="fruit",
         columns=["radius", "texture $x$", "colour"],
     )
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> tuple[RunStore, str]:
+    store = RunStore(tmp_path_factory.mktemp("home"))
+    problem = fruit_weight(store, table(120))
     run_id = store.create("gradtree", QUICK, problem, device="cpu")
     assert run_one(run_id, store.home) == "done", store.run(run_id).error
     return store, run_id
@@ -107,14 +111,7 @@ def test_all_trees_of_a_depth_are_a_run_whose_tree_is_the_best(trained):
 def test_trees_of_weighted_rows_are_scored_by_the_weights(tmp_path):
     store, frame = RunStore(tmp_path), table(120)
     frame["years"] = np.random.default_rng(0).uniform(0.1, 3, len(frame)).round(1)
-    problem = make_problem(
-        frame,
-        "weight",
-        table_id=store.add_table(frame, "fruit"),
-        table_name="fruit",
-        columns=["radius", "texture $x$", "colour"],
-    )
-    problem = weighted_problem(problem, weight="years")
+    problem = weighted_problem(fruit_weight(store, frame), weight="years")
     run_id = store.create("gradtree", QUICK, problem, device="cpu")
     assert run_one(run_id, store.home) == "done", store.run(run_id).error
     run = store.run(run_id)
