@@ -17,12 +17,18 @@ from pages.widgets.words import plain, with_unit
 from treelab.data.columns import column_kind
 from treelab.evaluation import counterfactuals
 from treelab.figures.tree import columns_by_path
-from treelab.trees.dates import coarsest_unit, decimal_years, from_decimal_years
+from treelab.trees.dates import (
+    coarsest_unit,
+    decimal_years,
+    from_decimal_years,
+    read_times,
+)
 from treelab.trees.tree import OBLIQUE
-from treelab.trees.words import apart, shortest
+from treelab.trees.words import apart, clock_text, shortest
 
 MOST = 3  # counterfactuals that are shown
 ANY = "any other"
+HOUR = np.timedelta64(1, "h")
 
 
 def show_what_if(loaded: LoadedRun, row: Row) -> None:
@@ -103,7 +109,7 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
     st.session_state[f"{prefix}version"] = version
     for column, value in values.items():
         kind = _kind(loaded, column)
-        option = str if kind == "category" else float
+        option = {"category": str, "time": clock_text}.get(kind, float)
         key = f"{prefix}{version}-{column}{'-put' if kind == 'date' else ''}"
         st.session_state[key] = None if pd.isna(value) else option(value)
     if not st.session_state[f"{prefix}open"].issuperset(values):
@@ -111,9 +117,12 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
 
 
 def _kind(loaded: LoadedRun, column: str) -> str:
-    """Return what a column holds: "date", "number" or "category"."""
-    if any(own.is_date for own in loaded.model.features if own.column == column):
+    """Return what a column holds: "date", "time", "number" or "category"."""
+    features = [own for own in loaded.model.features if own.column == column]
+    if any(own.is_date for own in features):
         return "date"
+    if any(own.is_clock for own in features):
+        return "time"
     return column_kind(loaded.split.X_train[column])
 
 
@@ -123,9 +132,11 @@ def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> 
     with st.container(horizontal=True, gap="small"):
         for column in columns:
             now, seen = original[column].iloc[0], loaded.split.X_train[column]
-            unit = f" ({plain(units[column])})" if units.get(column) else ""
+            kind = _kind(loaded, column)
+            has_unit = units.get(column) and kind != "time"
+            unit = f" ({plain(units[column])})" if has_unit else ""
             with st.container(width=FIELD_WIDTH):
-                field = _date_field if _kind(loaded, column) == "date" else _field
+                field = {"date": _date_field, "time": _time_field}.get(kind, _field)
                 label, key = f"{plain(column)}{unit}", f"{prefix}{column}"
                 values[column] = field(label, key, now, seen)
     return values
@@ -178,6 +189,23 @@ def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
         if chosen == shown(own):  # to the second
             return float(own)
     return float(decimal_years(pd.Series([np.datetime64(chosen, "s")])).iloc[0])
+
+
+def _time_field(label: str, key: str, now, seen: pd.Series) -> float | None:
+    """A field for a time of day or a duration, which a table has as hours."""
+    st.session_state.setdefault(key, None if pd.isna(now) else clock_text(now))
+    first, last = clock_text(seen.min()), clock_text(seen.max())
+    words = f"Training rows: {first} to {last}; empty means missing."
+    text = st.text_input(label, None, key=key, help=words, **_EMPTY)
+    if not text:
+        return None
+    if pd.notna(now) and text == clock_text(now):  # also where it is no whole second
+        return float(now)
+    hours = read_times(pd.Series([text.strip().replace("−", "-")])) / HOUR
+    if hours.isna().all():
+        st.error(f"Write a time as {last}.")
+        return None if pd.isna(now) else float(now)
+    return float(hours.iloc[0])
 
 
 def _number_field(label: str, key: str, seen: pd.Series) -> float | None:

@@ -266,7 +266,7 @@ def _pick_column(editing: Editing) -> _Choice | None:
 def _show_threshold(editing: Editing, choice: _Choice) -> None:
     """Draw the rows along a number column or a sum, with a threshold to be dragged."""
     tree, node, feature = editing.now.edited.tree, choice.node, choice.feature
-    is_date, unit = False, "s"  # of dates: those that can be chosen, days or minutes
+    kind, unit = "number", "s"  # of dates: those that can be chosen, days or minutes
     if feature is None:
         X = editing.loaded.split.X_train
         x, title = np.asarray(split_terms(tree, node, X).sums), "weighted sum"
@@ -276,12 +276,15 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         x = rows.train.numbers(feature)[choice.at]
         fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
         title = named_with_unit(feature.column, feature.unit)
-        if is_date := feature.is_date:
+        if feature.is_clock:
+            kind = "clock"
+        elif feature.is_date:
+            kind = "date"
             unit = coarsest_unit(fitted[~np.isnan(fitted)])
     threshold, values = choice.split.threshold, (x, fitted)
     if len(figures.threshold_stops(*values, threshold)) > 1:
-        threshold = _enter(editing, choice, values, unit)
-    stops = figures.threshold_stops(*values, threshold, is_date=is_date)
+        threshold = _enter(editing, choice, values, kind, unit)
+    stops = figures.threshold_stops(*values, threshold, kind=kind)
     key, n_moves = editing.key("line"), f"{editing.key('line')}-moves"
 
     def move() -> None:
@@ -294,13 +297,13 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         own = float(stop) if unit == "s" else moment_after(stop, unit)
         if choice.is_current:
             at = own if isinstance(own, float) else last_before(own)
-            do(editing.loaded, kinds.SetThreshold(editing.path, at, is_date))
+            do(editing.loaded, kinds.SetThreshold(editing.path, at, kind == "date"))
         else:
             st.session_state[_threshold_key(editing, choice)] = own
 
     # Under one key the component stays as it is while data change.
     drawn = x, _groups(editing, choice.at), stops, threshold
-    data = figures.threshold_rows(*drawn, is_date=is_date) | {
+    data = figures.threshold_rows(*drawn, kind=kind) | {
         "title": title,
         "alt": f"Training rows of the node by {title}, with the threshold.",
         "missing": choice.missing_words(int(np.isnan(x).sum())),
@@ -313,7 +316,9 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         _offer_split(editing, replace(choice.split, threshold=threshold))
 
 
-def _enter(editing: Editing, choice: _Choice, values: tuple, unit: str) -> float | None:
+def _enter(
+    editing: Editing, choice: _Choice, values: tuple, kind: str, unit: str
+) -> float | None:
     """Let the visitor write the threshold; the split's own follows at once.
 
     Of days or minutes it is the first that goes right. Values are those of the training
@@ -339,7 +344,7 @@ def _enter(editing: Editing, choice: _Choice, values: tuple, unit: str) -> float
     decimals = max(len(text.partition(".")[2]) for text in texts)
     span = float(np.ptp(values[0][np.isfinite(values[0])]))
     return st.number_input(
-        "Threshold",
+        "Threshold (hours)" if kind == "clock" else "Threshold",
         value=None,
         step=10.0 ** round(np.log10(span / 100)),
         format="%.6g" if "e" in "".join(texts) else f"%.{decimals}f",

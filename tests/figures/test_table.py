@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from treelab.figures.table import spark_counts, table_html
+from treelab.trees.cells import HOURS, CellForm, note_forms
 from treelab.trees.dates import decimal_years
 
 
@@ -76,6 +77,19 @@ def test_a_date_in_years_tells_its_days():
     assert "2026.003" in text
     assert "2026.005" in text
     assert "12.346" in text
+
+
+def test_times_are_written_as_times():
+    frame = pd.DataFrame(
+        {"begun": [9 + 5 / 60, np.nan, 17.75], "took": [1.5, 2.0, 3.0]}
+    )
+    forms = {name: CellForm(unit=HOURS, example="1.5 hours") for name in frame}
+    forms["begun"] = CellForm(unit=HOURS, times="h:mm", example="9:05")
+    note_forms(frame, forms)
+    text = table_html(frame, numbers=["begun", "took"])
+    assert "<small>time" in text
+    assert all(f">{cell}</td>" in text for cell in ("09:05", "17:45", "1.5"))
+    assert "<i>missing</i>" in text
 
 
 @pytest.mark.parametrize("hours", [0, 5])

@@ -13,7 +13,7 @@ from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run, table
 from treelab.evaluation.ensembles import rows_decided_by_one
-from treelab.trees.cells import CellForm, note_forms
+from treelab.trees.cells import HOURS, CellForm, note_forms
 from treelab.trees.dates import ISO, decimal_years
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
@@ -160,6 +160,36 @@ def test_a_time_that_changes_the_prediction_can_be_tried(visit, store, monkeypat
     app.button(key=f"try-{run}-test-0-0").click().run()
     before, after = re.findall("class=.prediction.*?“(.*?)”", page_text(app))
     assert {before, after} == {"True", "False"}
+
+
+def test_a_time_of_day_is_written_and_read_as_one(visit, store, monkeypatch):
+    frame = table().assign(radius=np.arange(240) / 10)  # a row each six minutes
+    form = CellForm(unit=HOURS, times="h:mm", example="0:00")
+    note_forms(frame, {"radius": form})
+    monkeypatch.setattr(stores, "table", lambda: frame)
+    when = Feature("radius", unit=HOURS, form=form)
+
+    def stump(classes, target, split):
+        names = {"classes": classes, "target": target}
+        value = [[0.9, 0.1], [0.1, 0.9]]
+        tree = Tree.complete((when,), [0], [12.05], [True], value, **names)
+        return tree.with_rows(*split.rows("train")[:2])
+
+    monkeypatch.setitem(stores.MAKERS, "cart", stump)
+    run = add_run(store, "cart", "ripe", columns=["radius"])
+    app = visit("explain", run=run, row="1", tab="What if")
+    (field,) = [own for own in app.text_input if own.label == "radius"]
+    hours, minutes = map(int, field.value.split(":"))
+    assert hours + minutes / 60 == split_of(store, run).X_test["radius"].iloc[0]
+    late = hours < 12
+    change = "more than 12:03" if late else "12:03 or less"
+    assert f"from {field.value} to {change}" in page_text(app).replace("\\", "")
+    field.set_value("21:20" if late else "3:15 AM").run()
+    before, after = re.findall("class=.prediction.*?“(.*?)”", page_text(app))
+    assert {before, after} == {"True", "False"}
+    app.text_input(key=field.key).set_value("soon").run()
+    assert app.error[0].value.startswith("Write a time as 2")
+    assert not app.exception
 
 
 def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):

@@ -17,7 +17,7 @@ from treelab.figures.style import (
 )
 from treelab.trees.dates import days_text, first_moment_after
 from treelab.trees.tree import midpoint
-from treelab.trees.words import rounded, shortest, threshold_text
+from treelab.trees.words import clock_text, last_time, rounded, shortest, threshold_text
 
 # The rows of a node by the categories of a column, and which of them go left.
 
@@ -97,7 +97,7 @@ def threshold_rows(
     stops: Mapping[float, str],
     threshold: float | None,
     *,
-    is_date: bool = False,
+    kind: str = "number",
 ) -> dict:
     """Return what a histogram with a threshold that can be dragged is drawn from.
 
@@ -109,7 +109,8 @@ def threshold_rows(
 
     Missing ones of the values ``x`` (n,) are neither drawn nor counted. ``stops`` are
     where the threshold may stand, ascending, and how that is written; where it is none
-    of them no line is drawn. Dates are years with decimals.
+    of them no line is drawn. The ``kind`` is "number", "date" (years with decimals) or
+    "clock" (hours).
     """
     known = np.isfinite(x)
     low, high = (x[known].min(), x[known].max()) if known.any() else (0.0, 1.0)
@@ -127,12 +128,9 @@ def threshold_rows(
         "edges": edges.tolist(),
         "groups": [(name, color, counts.tolist()) for name, color, counts in bars],
         "top": top,
-        "x_ticks": [
-            (at, days_text(at) if is_date and at % 1 else shortest(at))
-            for at in _ticks(edges[0], edges[-1])
-        ],
+        "x_ticks": [(at, _tick_text(at, kind)) for at in _ticks(edges[0], edges[-1])],
         "y_ticks": [(at, f"{at:,.0f}") for at in _ticks(0, top) if at == int(at)],
-        "sign": "before" if is_date else "≤",
+        "sign": "before" if kind == "date" else "≤",
         "stops": [(at, text, n) for (at, text), n in zip(stops.items(), n_left)],
         "at": place.get(threshold) if threshold is not None else None,
         "n_rows": len(ranked),
@@ -144,7 +142,7 @@ def threshold_stops(
     fitted: np.ndarray | None,
     wanted: float | None,
     *,
-    is_date: bool = False,
+    kind: str = "number",
 ) -> dict[float, str]:
     """Return where a threshold may stand, between two values, and how it is written.
 
@@ -152,7 +150,7 @@ def threshold_stops(
     which splits are chosen, NaN where missing, and ``fitted`` (m,) of those that the
     tree is fitted to: a tree writes its thresholds with these in mind; None of a
     weighted sum. The ``wanted`` threshold, the split's own, takes the place of the stop
-    that parts ``x`` alike. Dates are years with decimals.
+    that parts ``x`` alike. The ``kind`` is as of ``threshold_rows``.
     """
     values = np.unique(x[np.isfinite(x)])
     low, high = values[:-1], values[1:]
@@ -172,11 +170,19 @@ def threshold_stops(
         return {stop: rounded(stop) for stop in sorted(found)}
     known = np.array([-np.inf, *np.unique(fitted[np.isfinite(fitted)]), np.inf])
     above = {stop: np.searchsorted(known, stop, side="right") for stop in found}
-    write = first_moment_after if is_date else threshold_text
+    writers = {"date": first_moment_after, "clock": last_time}
+    write = writers.get(kind, threshold_text)
     return {
         stop: write(stop, known[above[stop] - 1], known[above[stop]])
         for stop in sorted(found)
     }
+
+
+def _tick_text(at: float, kind: str) -> str:
+    """Write a place on the axis."""
+    if kind == "clock":
+        return clock_text(at)
+    return days_text(at) if kind == "date" and at % 1 else shortest(at)
 
 
 def _ticks(low: float, high: float) -> list[float]:

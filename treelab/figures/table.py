@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.figures.style import shorten
+from treelab.trees.cells import noted_form
 from treelab.trees.date_parts import looks_like_dates, with_dates
 from treelab.trees.words import percent
 
@@ -39,7 +40,9 @@ def table_html(
         css = "target" if name in targets else "out" if name in left_out else "used"
         css += " num" if name in numbers else ""
         note = "to predict" if name in targets else left_out.get(name, "")
-        heads.append(_head(frame[name], css, name in numbers, note))
+        form = noted_form(frame, str(name))
+        is_clock = form is not None and form.is_clock
+        heads.append(_head(frame[name], css, name in numbers, is_clock, note))
         classes.append(css)
     rest = "<td></td>" if hidden else ""
     rows = ""
@@ -79,12 +82,14 @@ def spark_counts(column: pd.Series, is_number: bool) -> np.ndarray:
     return np.histogram(np.clip(values, low, high), np.linspace(low, high, BINS + 1))[0]
 
 
-def _head(column: pd.Series, css: str, is_number: bool, note: str) -> str:
+def _head(
+    column: pd.Series, css: str, is_number: bool, is_clock: bool, note: str
+) -> str:
     """Draw a column's head: histogram, name, kind and fraction missing."""
     missing = column.isna().mean()
     kind = f"{column.nunique():,} values"
     if is_number:
-        kind = "date" if looks_like_dates(column) else "number"
+        kind = "date" if looks_like_dates(column) else "time" if is_clock else "number"
     gaps = f"{percent(missing)} missing" if missing else ""
     notes = filter(None, (note, kind, gaps))
     full = html.escape(str(column.name), quote=True)

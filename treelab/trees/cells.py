@@ -27,6 +27,7 @@ from treelab.trees.dates import (
     read_dates,
     read_times,
 )
+from treelab.trees.words import HOURS
 
 # What a spreadsheet shows where a formula has no result.
 ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
@@ -41,7 +42,6 @@ MISSING_NUMBER = (
 )
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 DAYS = "days"  # the unit of durations
-HOURS = "hours"  # the unit of times of day
 CURRENCIES = "$€£¥₹₽₩₪₺₴₦₱฿"
 MAY_LACK = (*CURRENCIES, DAYS, HOURS)  # units that a number may be written without
 TYPED = "\ue000"  # ahead of a number, date, true or false that a file holds as such
@@ -121,6 +121,12 @@ class CellForm:
         Of times they count as written alone: 0:00 is a time where 0 is such a mark.
         """
         return () if self.unit in (DAYS, HOURS) else _numbers_among(self)
+
+    @property
+    def is_clock(self) -> bool:
+        """Whether numbers of hours were written as times: 17:02, not "17 hours"."""
+        is_written = bool(self.times) or not self.example or ":" in self.example
+        return self.unit == HOURS and is_written
 
     def to_dict(self) -> dict:
         """Return what differs from a plain form of the kind, for JSON."""

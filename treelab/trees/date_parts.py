@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from treelab.trees.cells import CellForm, read_column
+from treelab.trees.cells import CellForm, noted_form, read_column
 from treelab.trees.dates import ISO, from_decimal_years, year_bounds
 from treelab.trees.frames import plain_column
+from treelab.trees.words import clock_text
 
 # What each part holds; "days" counts from a day that stands in the column's name.
 PARTS = {
@@ -126,15 +127,23 @@ def looks_like_dates(column: pd.Series) -> bool:
 def with_dates(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Write the dates of rows as "2019-03-01"; ``table`` shows which columns have any.
 
-    As text: with a time of day where some of the column have one.
+    As text: with a time of day where some of the column have one. Times are "09:30".
     """
     written = {}
     for name in rows.columns.intersection(table.columns):
+        noted = noted_form(table, str(name))
+        if noted is not None and noted.is_clock:
+            written[name] = rows[name].map(_padded_time, na_action="ignore")
         if looks_like_dates(table[name]):
             form = "%Y-%m-%d %H:%M:%S" if has_times(table[name]) else "%Y-%m-%d"
             dates = pd.Series(moments(rows[name]), index=rows.index)
             written[name] = dates.dt.strftime(form)
     return rows.assign(**written)
+
+
+def _padded_time(hours: float) -> str:
+    """Write hours as a time, in the order of times also as text."""
+    return clock_text(hours).zfill(5)
 
 
 def has_times(column: pd.Series) -> bool:

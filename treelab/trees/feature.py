@@ -137,6 +137,16 @@ class Feature:
         of_dates = self.form is not None and self.form.kind == "date"
         return of_dates and self.kind == "number" and self.part is None
 
+    @cached_property
+    def is_clock(self) -> bool:
+        """Whether its numbers are hours, which words show as times: "17:02"."""
+        return (
+            self.kind == "number"
+            and self.form is not None
+            and self.form.is_clock
+            and self.part is None
+        )
+
     @property
     def missing_interval(self) -> tuple[float, float] | None:
         """The numbers that count as missing, for exported code; None where none do.

@@ -25,10 +25,12 @@ from treelab.trees.tree import (
 )
 from treelab.trees.words import (
     clean,
+    clock_text,
     counted,
     evened,
     grouped,
     joined,
+    last_time,
     parse,
     percent,
     probability,
@@ -440,6 +442,8 @@ def shown_threshold(tree: Tree, node: int) -> str:
     feature = tree.features[tree.feature[node]]
     if feature.is_date and np.isfinite(threshold):
         return first_moment_after(threshold, low, high)
+    if feature.is_clock and np.isfinite(threshold):
+        return last_time(threshold, low)
     return threshold_text(threshold, low, high, _threshold_near(tree, node))
 
 
@@ -859,12 +863,12 @@ def value_within(
     if isnan(value):
         return "missing"
     low, high = condition.low_text or "−∞", condition.high_text or "∞"
-    text = shortest(value)
+    text = number_in_words(feature, value)
     if value <= parse(low) or value > parse(high):
         text = f"about {low if value <= parse(low) else high}"
     elif not parse(low) < parse(text) <= parse(high):
         text = shortest(value, lambda shown: parse(low) < shown <= parse(high))
-    return with_unit(text, condition.feature.unit)
+    return with_unit(text, feature.unit)
 
 
 def change_text(feature: Feature, before, now, tree: Tree | None, row) -> str:
@@ -885,7 +889,7 @@ def change_text(feature: Feature, before, now, tree: Tree | None, row) -> str:
             return f"set {name}, which is missing, to {now_text}"
         return f"change {name} from {cell_text(feature, before)} to {now_text}"
     falls, is_date = float(now) < float(before), feature.is_date
-    start = cell_text(feature, before) if is_date else shortest(float(before))
+    start = number_in_words(feature, float(before))
     verb = "move" if is_date else "lower" if falls else "raise"
     found = f"{verb} {name} from {start} to"
     leads = path_conditions(tree, tree.apply(row)[0]) if tree is not None else []
@@ -907,9 +911,20 @@ def cell_text(feature, cell) -> str:
     value = feature.cell(cell)
     if pd.isna(value):
         return "missing"
-    if feature.is_date:
-        return moment_text(float(value))
     if feature.kind == "number":
-        return with_unit(shortest(float(value)), feature.unit)
+        text = number_in_words(feature, float(value))
+        return text if feature.is_date else with_unit(text, feature.unit)
     text, known = quoted(value), value in feature.categories
     return text if known else f"{text}, which no training row held"
+
+
+def number_in_words(feature: Feature, value: float) -> str:
+    """Return a number of a feature's column, without its unit: a date, a time or 0.2.
+
+    Not NaN.
+    """
+    if feature.is_date:
+        return moment_text(value)
+    if feature.is_clock and np.isfinite(value):
+        return clock_text(value)
+    return shortest(value)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from functools import lru_cache
 from itertools import takewhile
-from math import floor, inf, isfinite, isnan, log10
+from math import floor, inf, isfinite, isnan, log10, nan
+
+HOURS = "hours"  # the unit of times of day
 
 # Numbers and counts as people read them.
 
@@ -152,7 +154,9 @@ def evened(low: str, high: str) -> tuple[str, str]:
 
 
 def parse(text: str) -> float:
-    """Return the number that ``shortest`` wrote."""
+    """Return the number that ``shortest`` wrote, or the hours of a time."""
+    if ":" in text:
+        return parse_clock(text)
     text = text.replace(",", "")
     return float(text.replace("−", "-").replace("∞", "inf").replace("unknown", "nan"))
 
@@ -208,15 +212,63 @@ def _text(value: Decimal) -> str:
     return text.replace("-", "−")
 
 
+# Times of day and durations in words, which tables and splits know as hours: "17:02".
+
+
+def clock_text(hours: float) -> str:
+    """Return hours as "17:02", "17:02:30", "0:00:01.5" or "−1:30"; finite ones.
+
+    To the nearest millisecond; seconds are left out where there are none.
+    """
+    passed = round(abs(hours) * 3_600_000)
+    minutes, passed = divmod(passed, 60_000)
+    text = f"{minutes // 60}:{minutes % 60:02d}"
+    if passed:
+        text += f":{passed / 1000:06.3f}".rstrip("0").rstrip(".")
+    return f"−{text}" if hours < 0 and text != "0:00" else text
+
+
+def parse_clock(text: str) -> float:
+    """Return the hours that ``clock_text`` wrote."""
+    hours, minutes, *seconds = text.strip("−").split(":")
+    passed = int(hours) * 3_600_000 + int(minutes) * 60_000
+    passed += round(float(seconds[0]) * 1000) if seconds else 0
+    return (-passed if text.startswith("−") else passed) / 3_600_000
+
+
+def last_time(threshold: float, low: float = nan, high: float = nan) -> str:
+    """Return the last time that is not after a threshold of hours.
+
+    It is a whole minute where no training row lies between that and the threshold, else
+    a second or a millisecond. ``low`` is the largest training value at or below the
+    threshold, NaN where unknown; ``high``, the smallest above it, does not matter.
+    """
+    shown = threshold
+    for parts in (60, 3600, 3_600_000):  # of an hour
+        passed = floor(threshold * parts) + 1
+        while passed / parts > threshold:
+            passed -= 1
+        shown = passed / parts
+        if shown >= low:  # not where it is unknown
+            break
+    return clock_text(shown)
+
+
 # Names of columns, categories and units as people read them.
 
 
+_TIME_LAST = re.compile(r"\d:\d\d(:\d\d(\.\d+)?)?$")
 _DIRECTION_MARKS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Return the text with its unit behind it, and a space between but before %."""
+    """Return the text with its unit behind it, and a space between but before %.
+
+    A time, such as 17:02, is in hours without saying so.
+    """
     unit = clean(unit)
+    if unit == HOURS and _TIME_LAST.search(text):
+        return text
     return f"{text}{unit}" if unit == "%" else f"{text} {unit}".rstrip()
 
 

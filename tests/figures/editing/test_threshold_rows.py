@@ -61,11 +61,20 @@ def test_a_threshold_is_written_as_the_tree_writes_it_after_the_move(seed):
     assert [*stops] == sorted(stops)
 
 
+def test_a_threshold_between_times_is_written_as_a_time():
+    x = np.arange(360, 1200, 7) / 60  # each seven minutes from 6:00
+    stops = threshold_stops(x, x, None, kind="clock")
+    rows = threshold_rows(x, [], stops, min(stops), kind="clock")
+    assert rows["stops"][0][1:] == ("6:03", 1)
+    assert rows["sign"] == "≤"
+    assert rows["x_ticks"][0][1] == "10:00"
+
+
 def test_a_threshold_between_dates_is_written_as_a_date():
     days = decimal_years(pd.Series(pd.date_range("2019-03-01", periods=40, freq="9D")))
     x = days.to_numpy()
-    stops = threshold_stops(x, x, None, is_date=True)
-    rows = threshold_rows(x, [], stops, min(stops), is_date=True)
+    stops = threshold_stops(x, x, None, kind="date")
+    rows = threshold_rows(x, [], stops, min(stops), kind="date")
     assert rows["stops"][0][1:] == ("6 March 2019", 1)
     assert rows["sign"] == "before"
     assert rows["x_ticks"][0][1].endswith("2019")

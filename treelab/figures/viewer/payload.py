@@ -44,6 +44,7 @@ from treelab.trees.tree import (
 )
 from treelab.trees.words import (
     clean,
+    clock_text,
     counted,
     percent,
     rounded,
@@ -408,7 +409,7 @@ def sum_notes(trees, X) -> list[str]:
     for j in (j for j in used if np.isnan(matrix[:, j]).any()):
         own = features[j]
         value = with_unit(rounded(own.fill), own.unit)
-        value = cell_text(own, own.fill) if own.is_date else value
+        value = cell_text(own, own.fill) if own.is_date or own.is_clock else value
         filled.append(f"{brief_name(own, NAME_LENGTH, numbers[j])} {value}")
     return [
         *_listed("† counts by its category: ", scored),
@@ -537,6 +538,8 @@ class TreeWriter:
         if j != OBLIQUE and tree.features[j].is_date:
             ends = hist["edges"][0], hist["edges"][-1]
             hist["ends"] = [days_text(end) for end in ends]
+        elif j != OBLIQUE and tree.features[j].is_clock:
+            hist["ends"] = [clock_text(hist["edges"][end]) for end in (0, -1)]
         if not isfinite(threshold):
             return {"hist": hist}
         # The very number that stands among the edges.
