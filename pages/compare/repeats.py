@@ -166,6 +166,12 @@ def show_seeds(pair: Pair, names: Names) -> None:
         )
 
 
+def _n_fitted(run: Run) -> int:
+    """Count the rows that a run was fitted to."""
+    fitted = ("train", "valid") if run.fitted_split == JOINED else ("train",)
+    return sum(run.metrics[split]["n_rows"] for split in fitted)
+
+
 def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     """Show both scores of each data split, or fold, and test their difference."""
     key = shared_headline([own.run for own in pair])
@@ -176,10 +182,10 @@ def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     # A run's title has its folds.
     names = tuple(name.removesuffix(f", {n_folds} folds") for name in names)
     splits = splits_words(len(both), n_folds)
-    rows = both[0][0].metrics
-    fitted = ("train", "valid") if both[0][0].fitted_split == JOINED else ("train",)
-    n_fitted = sum(rows[split]["n_rows"] for split in fitted)
-    found = compare_over_seeds(*scores, n_fitted, rows["test"]["n_rows"])
+    # Of two that were fitted to other rows, the fewer: no order of them is surer.
+    n_fitted = min(map(_n_fitted, both[0]))
+    n_test = both[0][0].metrics["test"]["n_rows"]
+    found = compare_over_seeds(*scores, n_fitted, n_test)
     metric = TITLES[key]
     st.markdown(plain(found.sentences(names, metric, splits)))
     each = [fold_name(p.seed, n_folds) if n_folds else str(p.seed) for p in problems]

@@ -104,11 +104,13 @@ def show_trees(
     """Draw the trees and a test row's path; return a tab of others without room."""
     runs, all_names = [*pair, *others], [*names, *names_of(others)]
     estimators = [_heaviest(loaded) for loaded in runs]
+    metric = shared_headline([loaded.run for loaded in runs])
     trees = [*map(run_tree, runs, estimators)]
     marked = marked_splits(pair, (estimators[0], estimators[1]))
     n_first = 2 if len(runs) > ACROSS else len(runs)
     height = TREE_HEIGHT if n_first == len(runs) else LOW_HEIGHT
-    given = {"place": place, "scale": value_scale(trees), "height": height}
+    given = {"metric": metric, "place": place, "scale": value_scale(trees)}
+    given["height"] = height
     marks = (*marked, *([] for _ in others))
     sides = [*zip(runs, all_names, SIDES, estimators, marks)]
 
@@ -132,13 +134,22 @@ def show_trees(
 
 
 def _show_side(
-    loaded: LoadedRun, name: str, key: str, estimator: int | None, place, **options
+    loaded: LoadedRun,
+    name: str,
+    key: str,
+    estimator: int | None,
+    metric: str,
+    place: int | None,
+    **options,
 ) -> None:
-    """Draw one run's tree, of an ensemble the one of highest weight."""
+    """Draw one run's tree, of an ensemble the one of highest weight, below its score.
+
+    The score is the one by which all of the runs compare.
+    """
     color = learner_color(loaded.run.learner, loaded.run.settings)
-    label, value = name, score(loaded.run)
+    label, value = name, score(loaded.run, metric=metric)
     if loaded.variant and loaded.has_labels:
-        value = split_scores(loaded, "test")[loaded.headline]
+        value = split_scores(loaded, "test")[metric]
     if value is not None or not loaded.variant:
         label += f" · {loaded.run.state if value is None else significant(value)}"
     words = ["" if loaded.variant else origin_words(loaded.run)]

@@ -1,5 +1,6 @@
 """The Compare page."""
 
+import re
 import shutil
 from dataclasses import replace
 
@@ -195,6 +196,9 @@ def test_runs_of_one_loss_are_compared_by_its_d2_those_of_two_by_r2(visit, store
     assert "R²: " in text.replace("\\", "")
     assert "Score against size" not in text
     assert app.dataframe[0].value.columns[0] == "R²"
+    # Above each tree stands the score by which the two compare.
+    r2 = significant(store.run(ids[0]).metrics["test"]["r2"])
+    assert f"CART · {r2}" in text
 
 
 def test_rows_on_which_they_differ_are_listed(visit, store):
@@ -487,6 +491,18 @@ def test_learners_are_tested_over_folds_apart_from_other_splits(visit, store):
     told = page_text(app)
     assert "chance over 5 folds" in told
     assert "chance over 2 data splits" in told
+
+
+@pytest.mark.slow
+def test_a_difference_over_splits_is_as_sure_whichever_run_is_first(visit, store):
+    for seed in range(3):  # GradTree's trees are fitted to validation rows, too
+        runs = [add_run(store, own, seed=seed) for own in ("argmin", "gradtree")]
+    sure = []
+    for run, against in (runs, runs[::-1]):
+        app = open_part(visit("compare", run=run, against=against), "Repeats")
+        sure.append(re.findall(r"p = [\d.]+", page_text(app).replace("\\", "")))
+    assert len(sure[0]) == 2
+    assert sure[0] == sure[1]
 
 
 def test_a_score_that_only_one_run_has_leaves_the_other_cell_empty(
