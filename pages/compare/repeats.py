@@ -1,7 +1,8 @@
 """The same learners on other splits, and whether the difference stays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 import streamlit as st
 
@@ -28,9 +29,16 @@ MOST_MORE = 20
 
 
 def show_repeats(
-    runs: Sequence[Run], *, key: str, only_begun: bool = False, output: str = ""
+    runs: Sequence[Run],
+    *,
+    key: str,
+    only_begun: bool = False,
+    outputs: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Offer repeats on more data splits, and follow them; or only those begun."""
+    """Offer repeats on more data splits, and follow them; or only those begun.
+
+    Of runs of several outputs scores are of those that are named, by run.
+    """
     trained = [*{own.id: own for own in map(trained_run, runs)}.values()]
     trained = [run for run in trained if jobs.can_be_repeated(run)]
     apart = [run for run in trained if not run.problem.n_folds]
@@ -45,7 +53,7 @@ def show_repeats(
     can_fold = all(run.problem.can_have_folds for run in trained)
     # Once, where a learner is shown with and without folds.
     alike = {jobs.run_kind(jobs.on_folds(r, N_FOLDS)): r for r in trained}.values()
-    words = partial(_words, trained, output)
+    words = partial(_words, trained, outputs)
 
     def follow() -> None:
         """Show the field, the button and the progress, in one place at all times."""
@@ -123,7 +131,7 @@ def _have_changed(before: list[Run], repeats: list[Run]) -> bool:
     return sum(was) != sum(now) or all(was) != all(now)
 
 
-def _words(runs: list[Run], output: str, repeats: list[Run]) -> str:
+def _words(runs: list[Run], outputs: Mapping[str, str], repeats: list[Run]) -> str:
     """Say on how many data splits the runs were trained, and what goes on."""
     waiting = [run for run in repeats if not run.is_finished]
     if waiting:
@@ -132,7 +140,7 @@ def _words(runs: list[Run], output: str, repeats: list[Run]) -> str:
         n_done = sum(run.state == "done" for run in repeats)
         total = n_done + len(waiting)
         return f"{n_done} of {counted(total, 'repeat')} trained{at}."
-    return repeats_words(runs, repeats, finished_runs(), output)
+    return repeats_words(runs, repeats, finished_runs(), outputs)
 
 
 def n_data_splits(loaded: LoadedRun) -> int:
@@ -144,8 +152,9 @@ def n_data_splits(loaded: LoadedRun) -> int:
 
 def show_seeds(pair: Pair, names: Names) -> None:
     """Repeat both on more data splits, and test the difference over them."""
-    runs, output = [loaded.run for loaded in pair], pair[0].output or pair[1].output
-    show_repeats(runs, key="repeats", output=output)
+    runs = [loaded.run for loaded in pair]
+    outputs = {trained_run(loaded.run).id: loaded.output for loaded in pair}
+    show_repeats(runs, key="repeats", outputs=outputs)
     if not all(run.problem.can_have_folds for run in runs):
         column = runs[0].problem.split_column
         st.markdown(plain(f"Split by {column}, the test rows are always the same."))
@@ -175,8 +184,9 @@ def _n_fitted(run: Run) -> int:
 def _show_test(both: list[tuple[Run, Run]], pair: Pair, names: Names) -> None:
     """Show both scores of each data split, or fold, and test their difference."""
     key = shared_headline([own.run for own in pair])
-    output = pair[0].output or pair[1].output  # of a median there is one alone
-    scores = [[score(own[k], "test", key, output) for own in both] for k in (0, 1)]
+    scores = [
+        [score(own[k], "test", key, pair[k].output) for own in both] for k in (0, 1)
+    ]
     problems = [own.problem for own, _ in both]
     n_folds = problems[0].n_folds
     # A run's title has its folds.

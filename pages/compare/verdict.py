@@ -48,8 +48,8 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
             st.markdown(plain(best.interval_words(names)))
             if cost := cost_words(pair, names):
                 st.markdown(plain(cost))
-            if output := pair[0].output or pair[1].output:
-                st.caption(plain(f"Scores on this page are of {output} alone."))
+            if outputs := _outputs([*pair, *others]):
+                st.caption(plain(f"Scores on this page are of {outputs} alone."))
             if set(pair[0].run.problem.columns) != set(pair[1].run.problem.columns):
                 st.caption("The two runs use different features.")
             if pair[0].model.loss != pair[1].model.loss:
@@ -69,6 +69,14 @@ def show_verdict(pair: Pair, names: Names, others: Sequence[LoadedRun]) -> None:
                 alt=f"{best.finding(names)}.",
             )
         st.dataframe(_score_table([*pair, *others]), key="scores")
+
+
+def _outputs(runs: list[LoadedRun]) -> str:
+    """Name the output that is looked at, of each run where they are several."""
+    found = {name: own.output for name, own in zip(names_of(runs), runs) if own.output}
+    if len({*found.values()}) < 2:
+        return "".join({*found.values()})
+    return joined([f"{output} of {name}" for name, output in found.items()])
 
 
 def _score_table(runs: list[LoadedRun]) -> pd.DataFrame:

@@ -174,6 +174,22 @@ def test_over_data_splits_it_is_the_output_that_is_looked_at(visit, store):
     assert band["mean"].iloc[-1] == pytest.approx(mean)
 
 
+def test_runs_of_other_quantiles_are_each_compared_by_their_own(visit, store):
+    levels = ((0.1, 0.9), (0.2, 0.8))
+    runs = [train(store, loss="quantile", quantile=own) for own in levels]
+    for run in create_repeats(store, [*map(store.run, runs)], 1):
+        assert run_one(run, store.home) == "done"
+    app = visit("compare", run=runs[0], against=runs[1], tab="Repeats")
+    app.segmented_control(key="output").set_value("quantile 0.9").run()
+    assert not app.exception
+    assert "quantile 0.2 of CART 2 and quantile 0.9 of CART alone" in words(app)
+    shown = [line["x"] for line in figures(app)[-1]["data"] if "name" in line]
+    for run, name, found in zip(runs[::-1], ("quantile 0.2", "quantile 0.9"), shown):
+        own = [each for each in store.runs() if run in (each.id, each.repeat_of)]
+        r2 = [each.metrics["test"]["outputs"][name]["r2"] for each in own]
+        assert sorted(found) == pytest.approx(sorted(r2))
+
+
 def test_explain_writes_the_interval_of_the_outermost_quantiles(visit, store):
     run_id = train_quantiles(store)
     app = visit("explain", run=run_id)

@@ -221,12 +221,15 @@ def cluster_result_words(runs: list[Run]) -> str:
 
 
 def repeats_words(
-    runs: Sequence[Run], repeats: Sequence[Run], known: Sequence[Run], output: str = ""
+    runs: Sequence[Run],
+    repeats: Sequence[Run],
+    known: Sequence[Run],
+    outputs: Mapping[str, str],
 ) -> str:
     """Say on how many data splits runs were trained, and which repeats failed.
 
     None of the repeats is still to be trained; the known runs are those that ended with
-    a model. Scores are of the one that is named of several outputs.
+    a model. Of several outputs scores are of the one that is named by the run's id.
     """
     by_seed = {run.id: runs_by_seed(run, known) for run in runs}
     failed = [
@@ -242,18 +245,21 @@ def repeats_words(
         words = f"Trained on {counted(n_splits[0], 'data split')} each."
     elif n_splits:
         words = f"Trained on {min(n_splits)} to {max(n_splits)} data splits."
-    words = f"{words} {_fold_words(runs, known, output)}".strip()
+    words = f"{words} {_fold_words(runs, known, outputs)}".strip()
     if failed:
         words += f" {counted(len(failed), 'repeat')} failed: "
         words += failed[0].error
     return words
 
 
-def _fold_words(runs: Sequence[Run], known: Sequence[Run], output: str) -> str:
+def _fold_words(
+    runs: Sequence[Run], known: Sequence[Run], outputs: Mapping[str, str]
+) -> str:
     """Write each learner's mean over folds and its standard deviation."""
     found, metric = {}, shared_headline(runs)
     for run in runs:
         of_folds = runs_by_fold(run, known, N_FOLDS).values()
+        output = outputs.get(run.id, "")
         known_scores = [score(own, "test", metric, output) for own in of_folds]
         scores = [value for value in known_scores if value is not None]
         if len(scores) > 1:
