@@ -281,18 +281,25 @@ def _show_table(run: Run, trials: pd.DataFrame, labels: dict, title: str) -> Non
     picked = event["selection"]["rows"]
     number = int(ranked["trial"].iloc[picked[0]]) if picked else None
     label = "Train this trial" if number is None else f"Train trial {number}"
+    drawn = {} if number is None else _drawn(run, number)
+    has_ended_early = number is not None and not drawn.keys() >= labels.keys()
+    words = "A run with this trial's settings; tick a row of the table first."
     if st.button(
         label,
         icon=":material/play_arrow:",
-        disabled=number is None,
+        disabled=number is None or has_ended_early,
         key="sweep-train",
-        help="A run with this trial's settings; tick a row of the table first.",
+        help="This trial has not drawn its settings." if has_ended_early else words,
     ):
-        study = sweeps.read_study(store().folder(run.id))
-        drawn = study.trials[number].params if study else {}
         run_id = create_trial_run(store(), run, {**run.settings, **drawn})
         queue().submit(run_id)
         st.switch_page("pages/train.py", query_params={"run": run_id})
+
+
+def _drawn(run: Run, number: int) -> dict:
+    """Return the settings that a trial drew; one that was cut off may have none."""
+    study = sweeps.read_study(store().folder(run.id))
+    return study.trials[number].params if study else {}
 
 
 def _length(run: Run) -> tuple:

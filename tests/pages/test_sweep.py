@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 from optuna.distributions import IntDistribution
+from optuna.trial import TrialState
 
 from pages.train import tune
 from tests.pages.stores import table
@@ -61,6 +62,20 @@ def test_a_ticked_trial_is_no_other_once_a_better_one_ends(store, visit):
     study = open_study(store.folder(run_id))
     study.tell(study.ask({"max_depth": IntDistribution(1, 4)}), 2.0)
     assert app.run().button(key="sweep-train").label == "Train this trial"
+
+
+def test_a_trial_that_drew_no_settings_is_not_trained_with_the_best(store, visit):
+    run_id = swept(store)
+    study = open_study(store.folder(run_id))
+    study.tell(study.ask(), state=TrialState.FAIL)  # as one that was cut off at once
+    app = visit("train", tab="Tune", sweep=run_id)
+    key = app.dataframe[-1].proto.id.split("-", 2)[2]
+    for row, is_known in ((0, True), (5, False)):
+        picked = {"selection": {"rows": [row], "columns": [], "cells": []}}
+        app.session_state[key] = picked
+        button = app.run().button(key="sweep-train")
+        assert button.label.startswith("Train trial")
+        assert button.disabled != is_known
 
 
 def test_a_setting_may_be_called_as_what_is_measured(store, visit):
