@@ -100,6 +100,7 @@ class LoadedRun:
 # How Streamlit's caches tell runs apart, tables that were brought, rows in a tree, and
 # edits: by what names them, not by their content. By its fields alone the edit that
 # forbids a column would be one that allows it.
+_OF_A_TREE = ("feature", "threshold", "missing_left", "left", "right", "value")
 BY_KEY: dict[str | type, Callable] = {
     LoadedRun: attrgetter("key"),
     Run: lambda run: (default_home(), run.id),
@@ -107,7 +108,8 @@ BY_KEY: dict[str | type, Callable] = {
     "pages.cached.comparison.RunOnFrontier": attrgetter("loaded.key"),
     RoutedRows: attrgetter("key"),
     **dict.fromkeys(EDITS.values(), lambda edit: json.dumps(edit.to_dict())),
-    Tree: lambda tree: (tree.threshold.tobytes(), tree.value.tobytes()),
+    # The columns, too: trees of columns that are alike have the same thresholds.
+    Tree: lambda tree: tuple(getattr(tree, own).tobytes() for own in _OF_A_TREE),
 }
 
 

@@ -1,7 +1,11 @@
 """Constraints as a form on Train, and as facts on Tree."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from pages.cached.runs import kept_constraints
 from tests.pages.shown import page_text
 from tests.pages.stores import add_run
 from treelab.learners.setting_text import setting_words
@@ -62,3 +66,13 @@ def test_the_tree_page_says_what_holds_and_what_does_not(visit, store):
     assert "radius up: holds on every possible row" in text
     assert "at most 1 column: does not hold. It tests 3 columns." in text
     assert "columns cost radius 1" in text
+
+
+def test_trees_of_columns_that_are_alike_are_checked_each_by_itself(store):
+    asked = {"monotone": {"radius": "up"}}
+    run = store.run(add_run(store, "cart", "weight", settings={"constraints": asked}))
+    tree = store.model(run.id)
+    falls = replace(tree, value=-tree.value)  # with radius, in which it rises
+    other = replace(falls, feature=np.where(falls.feature == 0, 1, falls.feature))
+    holds = [kept_constraints(run, own)[0].holds for own in (tree, falls, other)]
+    assert holds == [True, False, True]
