@@ -100,9 +100,12 @@ def _pick_target(problem: Problem) -> None:
 def _pick_run(run: Run | None) -> None:
     """Show the run as a chip of its learner's colour, to be changed for another."""
     labels = run_names(runs := choices.current_runs())
+    metrics = {own.headline for own in runs if score(own) is not None}
     for own in runs:  # while it has no score, its state
         value = score(own)
         value_words = own.state if value is None else significant(value)
+        if value is not None and len(metrics) > 1:  # a D² is no R²
+            value_words += f" {TITLES[own.headline]}"
         labels[own.id] = f"{labels[own.id]} · {value_words}"
     color = "transparent" if run is None else learner_color(run.learner, run.settings)
     with st.container(

@@ -21,6 +21,14 @@ def test_numbers_that_lie_furthest_apart_come_first():
     assert found.mean_distance == pytest.approx(2)
 
 
+def test_numbers_as_far_from_the_truth_are_equally_close_whatever_their_last_digit():
+    found = disagreement(
+        "regression", [1.0, 1.0, 2.0], [0.9, 1.1, 2.0], [1.1, 0.9, 3.0]
+    )
+    assert found.rows["position"].tolist() == [2, 0, 1]
+    assert found.rows["better"].tolist() == [0, -1, -1]
+
+
 def test_models_that_agree_have_no_rows():
     found = disagreement("binary", [True, False], [True, True], [True, True])
     assert len(found.rows) == found.n_better(-1) == 0

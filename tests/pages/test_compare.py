@@ -199,6 +199,8 @@ def test_runs_of_one_loss_are_compared_by_its_d2_those_of_two_by_r2(visit, store
     # Above each tree stands the score by which the two compare.
     r2 = significant(store.run(ids[0]).metrics["test"]["r2"])
     assert f"CART · {r2}" in text
+    options = app.selectbox(key="bar-run").options
+    assert [own.rsplit(" ", 1)[1] for own in options] == ["R²", "D²", "D²"]
 
 
 def test_rows_on_which_they_differ_are_listed(visit, store):

@@ -721,7 +721,9 @@ def disagreement(task: str, y_true, first, second, weight=None) -> Disagreement:
     else:
         errors = [(each != truth).astype(float) for each in (first, second)]
         position = np.flatnonzero(differ(task, first, second))
-    better = np.select([errors[0] < errors[1], errors[1] < errors[0]], [0, 1], -1)
+    # 0.9 and 1.1 are as far from 1, whatever their last digits say.
+    equal = ~differ(task, *errors)
+    better = np.select([equal, errors[0] < errors[1]], [-1, 0], 1)
     rows = pd.DataFrame(
         {
             "position": position,
