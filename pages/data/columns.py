@@ -11,7 +11,7 @@ from pages.state.choices import change_problem, changes, columns_and, with_targe
 from pages.widgets.page import mode, show_bars, show_figure
 from pages.widgets.words import named_with_unit, plain
 from treelab.data.encoding import least_text, parse_least
-from treelab.data.leaks import MANY_COLUMNS
+from treelab.data.leaks import MANY_COLUMNS, MOST_LEAVES
 from treelab.data.problem import Problem
 from treelab.evaluation.profile import Alone, alone_score, missing_words
 from treelab.figures.html import facts_table
@@ -256,8 +256,9 @@ def show_alone(problem: Problem) -> None:
     if found.n_rarest:  # recall of few rows weighs as much as that of many
         rarest = f", where the rarest class has {counted(found.n_rarest, 'row')}"
     st.caption(
-        f"A tree of at most 32 leaves on each column, fitted to one half of "
-        f"{_sample_words(found.n_rows, problem)}, scored on the other{rarest}. 0 is "
+        f"A tree of 2 to {MOST_LEAVES} leaves on each column, its size chosen and "
+        f"fitted on one half of {_sample_words(found.n_rows, problem)}, scored on the "
+        f"other{rarest}. 0 is "
         "the baseline, 1 exact."
         + (f" The first {MOST_COLUMNS} of {n:,} columns." if n > MOST_COLUMNS else "")
     )

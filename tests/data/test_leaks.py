@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from treelab.data.builtin import BUILTIN
-from treelab.data.leaks import leaks
+from treelab.data.leaks import leaks, scores_alone
 
 
 @pytest.fixture
@@ -41,6 +41,17 @@ def test_a_number_that_follows_from_one_column_is_found(rng):
     (found,) = leaks(columns, pd.Series(np.exp(x / 4)), "regression")
     assert found[0] == "x"
     assert found[1] > 0.99
+
+
+def test_a_number_that_tells_a_little_tells_as_much_as_a_category(rng):
+    x, group = rng.random((2, 4000))
+    late, nord = 1.0 * (x > 0.7), 1.0 * (group > 0.7)
+    y = pd.Series(late + nord + rng.normal(0, 1.2, 4000))
+    columns = pd.DataFrame({"x": x, "group": np.where(nord == 1, "north", "south")})
+    found = dict(scores_alone(columns, y, "regression"))
+    explained = 0.21 / (0.42 + 1.44)  # of the variance, by each of them
+    assert found["x"] == pytest.approx(explained, abs=0.04)
+    assert found["group"] == pytest.approx(explained, abs=0.04)
 
 
 def test_of_few_rows_nothing_is_said():

@@ -10,6 +10,7 @@ from treelab.data.encoding import LARGEST, ranks, zscore
 
 SETTLED = 0.99  # of held-out rows: balanced accuracy, or R2
 MOST_LEAVES = 32
+SIZES = (2, 4, 8, 16, MOST_LEAVES)  # of which a column's tree has the best
 MOST_ROWS, FEWEST_ROWS = 2000, 300
 MOST_CELLS = 200_000  # of wide tables fewer rows are looked at
 TOO_FEW = 40  # rows, of which nothing can be said
@@ -17,12 +18,13 @@ MANY_COLUMNS = 400  # of more, small trees are fitted to each once that is asked
 
 
 def scores_alone(
-    columns: pd.DataFrame, target: pd.Series, task: str
+    columns: pd.DataFrame, target: pd.Series, task: str, sizes: tuple[int, ...] = SIZES
 ) -> Iterator[tuple[str, float]]:
     """Yield the name of each column and how well a small tree of it alone predicts.
 
-    A tree of at most ``MOST_LEAVES`` leaves is fitted to a half of a sample of rows and
-    scored on the other half: balanced accuracy, or R2 for a regression. Missing values
+    A tree is fitted to a half of a sample of rows and scored on the other half:
+    balanced accuracy, or R2 for a regression. Of several most leaves, ``sizes``, it has
+    those by which a quarter of the rows predicts the next quarter best. Missing values
     of a column are a value of their own; rows without a target are left out.
     """
     rows = sampled_rows(target, columns.shape[1])
@@ -42,14 +44,18 @@ def scores_alone(
         weights = half / ((n_rows > 0).sum() * np.maximum(n_rows, 1))[y[:half]]
     for name in columns.columns:
         x = _codes(columns[name].iloc[rows], half)[:, None]
-        yield str(name), _score(x, y, half, weights)
+        size = sizes[0]
+        if len(sizes) > 1:
+            first = x[:half], y[:half], half // 2, weights
+            size = max(sizes, key=lambda each: _score(*first, each))
+        yield str(name), _score(x, y, half, weights, size)
 
 
 def leaks(
     columns: pd.DataFrame, target: pd.Series, task: str
 ) -> Iterator[tuple[str, float]]:
     """Yield the columns whose ``scores_alone`` are at least ``SETTLED``."""
-    for name, score in scores_alone(columns, target, task):
+    for name, score in scores_alone(columns, target, task, (MOST_LEAVES,)):
         if score >= SETTLED:
             yield name, score
 
@@ -74,18 +80,21 @@ def _codes(column: pd.Series, half: int) -> np.ndarray:
 
 
 def _score(
-    x: np.ndarray, y: np.ndarray, half: int, weights: np.ndarray | None
+    x: np.ndarray, y: np.ndarray, half: int, weights: np.ndarray | None, size: int
 ) -> float:
-    """Return how well one column predicts the second half of the rows."""
+    """Return how well a tree of one column predicts the rows from ``half`` on.
+
+    It is fitted to those before, which may have ``weights``.
+    """
     # Here: a table is shown before its columns are looked through.
     from sklearn.metrics import r2_score
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    size = {"max_leaf_nodes": MOST_LEAVES, "random_state": 0}
+    setting = {"max_leaf_nodes": size, "random_state": 0}
     if weights is None:
-        tree = DecisionTreeRegressor(**size).fit(x[:half], y[:half])
+        tree = DecisionTreeRegressor(**setting).fit(x[:half], y[:half])
         return float(r2_score(y[half:], tree.predict(x[half:])))
-    tree = DecisionTreeClassifier(**size).fit(x[:half], y[:half], weights)
+    tree = DecisionTreeClassifier(**setting).fit(x[:half], y[:half], weights[:half])
     right = tree.predict(x[half:]) == y[half:]
     n_rows = np.bincount(y[half:])
     recall = np.bincount(y[half:], right) / np.maximum(n_rows, 1)

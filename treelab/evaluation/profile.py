@@ -11,7 +11,7 @@ import pandas as pd
 
 from treelab.data.column_meaning import level_order
 from treelab.data.columns import categories, class_labels, column_kind
-from treelab.data.leaks import SETTLED, TOO_FEW, sampled_rows, scores_alone
+from treelab.data.leaks import TOO_FEW, leaks, sampled_rows, scores_alone
 from treelab.data.problem import Problem
 from treelab.data.split import some_rows
 from treelab.evaluation.routing import BY_CHANCE
@@ -246,7 +246,7 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
     return Alone(
         names,
         np.array([power[name] for name in names]),
-        [name for name in names if scores[name] >= SETTLED],
+        [name for name, _ in leaks(columns, target, problem.task)],
         n_rows,
         n_rarest,
     )
