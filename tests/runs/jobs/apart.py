@@ -23,12 +23,28 @@ def start(work, *args) -> BaseProcess:
     return process
 
 
-def train(run_id: str, home: Path) -> None:
-    """Train a run, with many checkpoints."""
+def train(run_id: str, home: Path, until: float | None = None) -> None:
+    """Train a run, with a checkpoint of each step.
+
+    ``until`` is the part of its epochs after which the process is killed.
+    """
     from treelab.runs.jobs.run_one import run_one
 
-    checkpoints.CHECKPOINT_SECONDS = 0.05
-    run_one(run_id, home)
+    _save_each_step()
+
+    def kill(report):
+        if until is not None and report.total_epoch >= until * report.max_epochs:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run_one(run_id, home, callbacks=[kill])
+
+
+def _save_each_step() -> None:
+    """Write each piece when it is done, however quick it is beside the disk."""
+    from treelab.training import checkpointer
+
+    checkpoints.CHECKPOINT_SECONDS = 0.0
+    checkpointer.WRITING_FRACTION = float("inf")
 
 
 def train_counted(run_id: str, home: Path, file: Path, last: int) -> None:
@@ -36,11 +52,8 @@ def train_counted(run_id: str, home: Path, file: Path, last: int) -> None:
     from treelab.learners.common import tuned_tree as tuning
     from treelab.learners.gradtree.network import HardTrees
     from treelab.runs.jobs.run_one import run_one
-    from treelab.training import checkpointer
 
-    # Each piece is written when it is done, however quick it is beside the disk.
-    checkpoints.CHECKPOINT_SECONDS = 0.0
-    checkpointer.WRITING_FRACTION = float("inf")
+    _save_each_step()
 
     def counted(work):
         def counting(*args):
