@@ -16,18 +16,16 @@ from tests.test_browser import (
     settled,
     shot,
     sync_api,
-    workers,
 )
+from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
 
-__all__ = ["address", "browser", "page", "workers"]  # fixtures
+__all__ = ["address", "browser", "page"]  # fixtures
 
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
-    workers, page, address
-):
+def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(page, address):
     expect = sync_api.expect
     store = RunStore()
     run = add_run(store, "gradtree")
@@ -36,6 +34,9 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     # All trees of depth 2: a run of its own, to which a link leads.
     page.get_by_role("button", name="All trees of a small depth").click()
     page.get_by_role("button", name="Look at all trees of depth 2").click()
+    settled(page)
+    child = store.runs()[0]
+    assert run_one(child.id, store.home) == "done"  # as a worker does
     link = page.get_by_role("button", name=re.compile("See what was found"))
     expect(link).to_be_visible()
     page.keyboard.press("Escape")
@@ -43,7 +44,6 @@ def test_all_trees_of_a_depth_are_looked_at_filtered_and_one_is_chosen(
     link.click()
     opened(page, "What did it learn, and how small can it be?")
     expect(page.get_by_text(re.compile("no other tree of depth 2"))).to_be_visible()
-    child = store.runs()[0]
     found = store.rashomon(child.id)
     assert found.complete.depth == 2
     # A column that no tree may test leaves fewer of them.

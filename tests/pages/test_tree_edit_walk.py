@@ -16,15 +16,15 @@ from tests.test_browser import (
     settled,
     shot,
     sync_api,
-    workers,
 )
 from treelab.editing.edits import Forbid, Lock, SetThreshold
 from treelab.editing.log import EditLog
+from treelab.runs.jobs.run_one import run_one
 from treelab.runs.store.run_store import RunStore
 
 QUESTION = "What did it learn, and how small can it be?"
 
-__all__ = ["address", "browser", "page", "workers"]  # fixtures
+__all__ = ["address", "browser", "page"]  # fixtures
 
 
 def press(page, name: str) -> None:
@@ -93,7 +93,7 @@ def test_the_threshold_is_dragged_on_the_histogram(page, address):
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
+def test_a_tree_is_edited_locked_and_trained_around(page, address):
     expect = sync_api.expect
     store = RunStore()
     settings = {"n_steps": 20, "n_restarts": 2}
@@ -130,11 +130,12 @@ def test_a_tree_is_edited_locked_and_trained_around(workers, page, address):
     opened(page, QUESTION)
     expect(edits).to_have_count(3)
     press(page, "Retrain unlocked splits")
+    child = store.runs()[0]
+    assert run_one(child.id, store.home) == "done"  # as a worker does
     expect(
         page.get_by_text(re.compile("the edits (cost|gained)|no change"))
     ).to_be_visible()
     expect(page.get_by_text("The session was ended")).to_be_visible()
-    child = store.runs()[0]
     log = EditLog.from_json(store.plan(child.id, "edits"))
     assert [type(edit) for edit in log.edits] == [SetThreshold, Lock, Forbid]
     tree = store.model(child.id)
