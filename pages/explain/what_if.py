@@ -109,8 +109,8 @@ def _set_values(loaded: LoadedRun, row: Row, values: dict) -> None:
     st.session_state[f"{prefix}version"] = version
     for column, value in values.items():
         kind = _kind(loaded, column)
-        option = {"category": str, "time": clock_text}.get(kind, float)
-        key = f"{prefix}{version}-{column}{'-put' if kind == 'date' else ''}"
+        option = str if kind == "category" else float
+        key = f"{prefix}{version}-{column}{'-put' if kind in ('date', 'time') else ''}"
         st.session_state[key] = None if pd.isna(value) else option(value)
     if not st.session_state[f"{prefix}open"].issuperset(values):
         st.session_state[f"{prefix}all"] = True  # folded features are among them
@@ -193,14 +193,17 @@ def _date_field(label: str, key: str, now, seen: pd.Series) -> float | None:
 
 def _time_field(label: str, key: str, now, seen: pd.Series) -> float | None:
     """A field for a time of day or a duration, which a table has as hours."""
-    st.session_state.setdefault(key, None if pd.isna(now) else clock_text(now))
+    put = st.session_state.get(f"{key}-put", now)
+    put = None if pd.isna(put) else float(put)
+    st.session_state.setdefault(key, None if put is None else clock_text(put))
     first, last = clock_text(seen.min()), clock_text(seen.max())
     words = f"Training rows: {first} to {last}; empty means missing."
     text = st.text_input(label, None, key=key, help=words, **_EMPTY)
     if not text:
         return None
-    if pd.notna(now) and text == clock_text(now):  # also where it is no whole second
-        return float(now)
+    for own in (put, now):
+        if pd.notna(own) and text == clock_text(own):  # to the last digit
+            return float(own)
     hours = read_times(pd.Series([text.strip().replace("−", "-")])) / HOUR
     if hours.isna().all():
         st.error(f"Write a time as {last}.")

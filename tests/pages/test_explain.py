@@ -184,6 +184,10 @@ def test_a_time_of_day_is_written_and_read_as_one(visit, store, monkeypatch):
     late = hours < 12
     change = "more than 12:03" if late else "12:03 or less"
     assert f"from {field.value} to {change}" in page_text(app).replace("\\", "")
+    app.button(key=f"try-{run}-test-0-0").click().run()
+    before, after = re.findall("class=.prediction.*?“(.*?)”", page_text(app))
+    assert {before, after} == {"True", "False"}
+    (field,) = [own for own in app.text_input if own.label == "radius"]
     field.set_value("21:20" if late else "3:15 AM").run()
     before, after = re.findall("class=.prediction.*?“(.*?)”", page_text(app))
     assert {before, after} == {"True", "False"}
