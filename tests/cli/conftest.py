@@ -1,5 +1,7 @@
 """A run store of our own, a table in a file, and a trained run."""
 
+import shutil
+
 import pytest
 
 from tests.runs.conftest import small_table
@@ -25,13 +27,25 @@ def table(tmp_path):
     return str(path)
 
 
+@pytest.fixture(scope="session")
+def trained_home(tmp_path_factory):
+    """A data folder with a CART run of the small table, to copy; and the run's id."""
+    folder = tmp_path_factory.mktemp("trained")
+    small_table().to_csv(folder / "small.csv", index=False)
+    command = ["train", str(folder / "small.csv"), "--target", "kind"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREELAB_HOME", str(folder / "home"))
+        command += ["--learner", "cart", "--set", "tune=false"]
+        assert main(command) == 0
+        return folder / "home", RunStore().runs()[0].id
+
+
 @pytest.fixture
-def trained(home, table, capsys):
+def trained(home, trained_home):
     """The id of a CART run."""
-    command = ["train", table, "--target", "kind", "--learner", "cart"]
-    assert main([*command, "--set", "tune=false"]) == 0
-    capsys.readouterr()
-    return RunStore().runs()[0].id
+    made, run_id = trained_home
+    shutil.copytree(made, home)
+    return run_id
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ QUICK |= FAST_RATES | {"learning_rate_steps": None, "batch_size": 64}
 
 
 CHECKED = QUICK | {"n_estimators": 8, "depth": 2, "max_epochs": 10}
+BRIEF = QUICK | {"max_epochs": 3}  # for what holds however long it trains
 
 
 @pytest.mark.slow
@@ -90,14 +91,19 @@ def of_all_trees(network, x):
     return (estimator_weights[:, None] * reached[:, :-1]).sum(0).numpy()
 
 
+# Two classes, a number, three classes.
+FIRST = ("breast_cancer", "diabetes", "wine")
+BUILTIN_TABLES = [*FIRST, *sorted({*BUILTIN} - {*FIRST})]
+
+
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@pytest.mark.parametrize("key", slow_after(3, sorted(BUILTIN)))
+@pytest.mark.parametrize("key", slow_after(3, BUILTIN_TABLES))
 def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
     key, weighting
 ):
     task, X, y = table(key)
     learner = RecordingRegressor if task == "regression" else RecordingClassifier
-    settings = QUICK | {"max_epochs": 3, "weighting": weighting}
+    settings = BRIEF | {"weighting": weighting}
     fitted = learner(**settings).fit(X, y)
     network, data, calibration = fitted.exported
     encoded = torch.as_tensor(to_float32(data.encoder.transform(X)))
@@ -118,7 +124,7 @@ def test_the_exported_ensemble_predicts_as_the_tensors_did_on_training_rows(
 
 def test_the_estimator_weights_of_a_row_sum_to_one():
     _, X, y = table("wine")
-    fitted = GrandeClassifier(**QUICK, weighting="softmax", max_deciders=None).fit(X, y)
+    fitted = GrandeClassifier(**BRIEF, weighting="softmax", max_deciders=None).fit(X, y)
     weights = fitted.ensemble_.estimator_weights(X)
     assert weights.shape == (len(X), 16)
     assert (weights > 0).all()
@@ -154,7 +160,7 @@ def test_every_variant_of_the_paper_learns(settings):
 
 def test_one_weight_an_estimator_is_the_same_at_all_its_leaves():
     _, X, y = table("wine")
-    fitted = GrandeClassifier(**QUICK, leaf_weights=False).fit(X, y)
+    fitted = GrandeClassifier(**BRIEF, leaf_weights=False).fit(X, y)
     assert np.ptp(fitted.ensemble_.leaf_weight, axis=1).max() == 0
 
 
@@ -169,7 +175,7 @@ def test_an_estimator_tests_only_its_own_columns():
 def test_the_same_seed_gives_the_same_ensemble():
     _, X, y = table("mixed")
     X, y = X[:300], y[:300]
-    proba = [GrandeClassifier(**CHECKED).fit(X, y).predict_proba(X) for _ in "ab"]
+    proba = [GrandeClassifier(**BRIEF).fit(X, y).predict_proba(X) for _ in "ab"]
     np.testing.assert_array_equal(*proba)
 
 
@@ -237,14 +243,14 @@ def test_without_class_weights_the_most_probable_class_is_predicted():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = np.where(rng.random(300) < 0.1 + 0.3 * (X[:, 0] > 0.5), "ill", "well")
-    fitted = GrandeClassifier(**CHECKED, class_weight=None).fit(X, y)
+    fitted = GrandeClassifier(**BRIEF, class_weight=None).fit(X, y)
     most_probable = fitted.classes_[fitted.predict_proba(X).argmax(axis=1)]
     assert fitted.predict(X).tolist() == most_probable.tolist()
 
 
 def test_every_row_is_held_out_by_one_sub_ensemble_alone():
     _, X, y = table("wine")
-    fitted = RecordingClassifier(**QUICK, n_folds=3).fit(X, y)
+    fitted = RecordingClassifier(**BRIEF, n_folds=3).fit(X, y)
     network = fitted.on_folds
     held_out = torch.cat(network.held_out).sort().values
     assert held_out.tolist() == list(range(len(X)))
@@ -253,7 +259,7 @@ def test_every_row_is_held_out_by_one_sub_ensemble_alone():
 
 def test_each_fold_has_as_many_trees_as_the_ensemble():
     _, X, y = table("wine")
-    settings = QUICK | {"n_estimators": 10, "dropout": 0.8, "weighting": "softmax"}
+    settings = BRIEF | {"n_estimators": 10, "dropout": 0.8, "weighting": "softmax"}
     fitted = RecordingClassifier(**settings).fit(X, y)
     assert fitted.on_folds.leaf_weight.shape[:2] == (4, 10)
     assert fitted.ensemble_.n_estimators == 10
@@ -292,7 +298,7 @@ def test_fewer_rows_than_a_batch_train(n_rows):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, 3))
     y = np.arange(n_rows) % 2
-    fitted = GrandeClassifier(**QUICK).fit(X, y)
+    fitted = GrandeClassifier(**BRIEF).fit(X, y)
     assert fitted.predict(X).shape == (n_rows,)
     if n_rows < 10:  # none can be spared
         assert fitted.origin_.held_out == ""
@@ -373,7 +379,7 @@ def test_with_learning_off_the_ensemble_is_its_start():
 
 def test_the_curve_begins_at_the_start():
     _, X, y = table("breast_cancer")
-    fitted = GrandeClassifier(**{**QUICK, "max_epochs": 3}).fit(X, y)
+    fitted = GrandeClassifier(**BRIEF).fit(X, y)
     on_folds, on_all = (
         rows for _, rows in fitted.history_.groupby("stage", sort=False)
     )

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from tests.learners.grande.test_estimators import QUICK, RecordingClassifier, table
+from tests.learners.grande.test_estimators import (
+    BRIEF,
+    QUICK,
+    RecordingClassifier,
+    table,
+)
 from treelab.learners.grande.estimators import GrandeClassifier, GrandeRegressor
 from treelab.learners.grande.fit import Concentration
 
@@ -46,7 +51,7 @@ def test_numbers_are_predicted_by_all_trees_since_few_err_more():
 @pytest.mark.parametrize("weighting", ["entmax15", "softmax"])
 def test_no_more_trees_decide_any_row_than_may(weighting):
     _, X, y = table("breast_cancer")
-    settings = QUICK | {"weighting": weighting, "max_deciders": 3}
+    settings = BRIEF | {"weighting": weighting, "max_deciders": 3}
     ensemble = GrandeClassifier(**settings).fit(X, y).ensemble_
     deciding = (ensemble.estimator_weights(X) > 0).sum(axis=1)
     assert deciding.max() == 3
