@@ -81,7 +81,9 @@ def _n_numbers(logits, leaf) -> int:
 
 def _columns(columns):
     """Features each tree may use as int64 (E, K); none stands for all, in order."""
-    return np.empty((0, 0), dtype=np.int64) if columns is None else columns.numpy()
+    if columns is None:
+        return np.empty((0, 0), dtype=np.int64)
+    return columns.contiguous().numpy()  # another layout would compile once more
 
 
 @njit(**OPTIONS)
