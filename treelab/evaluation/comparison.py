@@ -352,8 +352,8 @@ class SeedComparison:
 
     @property
     def least_wilcoxon_p(self) -> float:
-        """The smallest p value that so many data splits can give."""
-        return 2 / 2 ** len(self.difference)
+        """The smallest p value that so many data splits without a tie can give."""
+        return 2 / 2 ** np.count_nonzero(self.difference)
 
     def sentences(self, names: tuple[str, str], metric: str, splits: str) -> str:
         """Say which learner is better over data splits, and how sure that is.

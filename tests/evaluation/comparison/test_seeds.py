@@ -47,6 +47,10 @@ def test_equal_scores_differ_by_chance():
 def test_few_data_splits_bound_wilcoxons_p():
     found = compare_over_seeds(FIRST[:3], SECOND[:3], 1200, 300)
     assert found.wilcoxon_p == found.least_wilcoxon_p == 0.25
+    found = compare_over_seeds(FIRST, [*SECOND[:5], FIRST[5]], 1200, 300)
+    assert found.least_wilcoxon_p == 2 / 2**5  # a tie tells nothing
+    words = found.sentences(("A", "B"), "R²", "6 data splits")
+    assert "cannot bring below 0.062" in words
 
 
 def test_scores_that_tie_on_some_splits_are_tested():
