@@ -21,8 +21,8 @@ from treelab.trees.words import counted, significant
 # Source: Breiman, "Random forests", Machine Learning 45, 2001, for the shuffling.
 
 
-REPEATS = 5  # shuffles of each column
-CLEAR = 2  # standard deviations above 0
+REPEATS = 10  # shuffles of each column
+BY_CHANCE = 0.05  # tables of noise in which a column is said to matter
 MOST_ROWS = 1_000
 
 
@@ -64,10 +64,19 @@ def shuffled_words(table: pd.DataFrame, metric: str) -> str:
 
     ``table`` is what ``permutation_importances`` returns.
     """
+    from scipy import stats  # takes a second, and most of a page needs none
+
     first = table.iloc[0]
     if first["importance"] <= 0:
         return f"no feature lowers {metric}."
-    n_clear = int((table["importance"] > CLEAR * table["std"]).sum())
+    # The rows of a column that tells nothing might as well be one more shuffle of it:
+    # how far they are from the others' mean has a t distribution. Each column that the
+    # model reads is tested.
+    n_read = int(((table["importance"] != 0) | (table["std"] > 0)).sum())
+    clear = float(stats.t.isf(BY_CHANCE / n_read, REPEATS - 1))
+    clear *= np.sqrt((REPEATS + 1) / (REPEATS - 1))  # ``std`` divides by REPEATS
+    is_clear = (table["importance"] > 0) & (table["importance"] > clear * table["std"])
+    n_clear = int(is_clear.sum())
     fall = f"{significant(first['importance'])} ± {significant(first['std'], 2)}"
     return (
         f"without {first['column']} {metric} falls most, by {fall}; {n_clear} of "
