@@ -79,8 +79,8 @@ def _explain(loaded: LoadedRun) -> None:
     st.caption(
         f"{capital(split_words(loaded, 'test'))}. {capital(_MEANINGS)}. A dash: the "
         "group has no such row. A difference is the highest rate minus the lowest; in "
-        "brackets 95% of bootstrap resamples. Among small groups chance alone makes a "
-        "difference."
+        "brackets its 95% interval, wide enough for the two groups furthest apart: "
+        "among several, chance alone makes a difference."
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind
-from treelab.evaluation.paired_bootstrap import resampled_sums
+from treelab.evaluation.paired_bootstrap import LEVEL, resampled_sums
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import moment_text
 from treelab.trees.tree import Tree, rows_through
@@ -42,8 +42,8 @@ class RateGap:
     # have the rate.
     difference: float
     ratio: float
-    # Of the difference between these two groups: 95% of bootstrap resamples lie
-    # between. Below 0 the other group is ahead.
+    # Ends of a 95% interval of the difference between these two groups, which holds
+    # although they were chosen as furthest apart. Below 0 the other group is ahead.
     low: float
     high: float
 
@@ -151,12 +151,17 @@ def rate_gaps(
     group: Sequence[str],
     weight: np.ndarray | None = None,
 ) -> dict[str, RateGap]:
-    """Return how far each rate is apart between groups, with bootstrap intervals.
+    """Return how far each rate is apart between groups, with 95% intervals.
 
-    Rows are drawn anew within each group, so a resample has the groups' sizes; as rows
-    count only by their kind and weight, the counts of these are drawn. Parameters as of
-    ``rates_by_group``.
+    The standard error is that of bootstrap resamples. Rows are drawn anew within each
+    group, so a resample has the groups' sizes; as rows count only by their kind and
+    weight, the counts of these are drawn. The two groups furthest apart of many differ
+    by chance, so the interval is as wide as all pairs need together: by the studentized
+    range (Kramer, "Extension of multiple range tests to group means with unequal
+    numbers of replications", Biometrics 12, 1956). Parameters as of ``rates_by_group``.
     """
+    from scipy.stats import studentized_range  # takes a second
+
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
     random = np.random.default_rng(0)
     weights, place = np.unique(
@@ -184,7 +189,13 @@ def rate_gaps(
             ends = resampled[:, [np.nanargmax(own), np.nanargmin(own)], rate]
             known = ends[:, 0] - ends[:, 1]
             known = known[~np.isnan(known)]
-        low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan,) * 2
+        low = high = np.nan
+        if len(known):
+            n_known = int((~np.isnan(own)).sum())
+            reach = studentized_range.ppf(LEVEL, n_known, np.inf) / np.sqrt(2)
+            reach *= known.std()
+            low = max(difference[rate] - reach, -1.0)
+            high = min(difference[rate] + reach, 1.0)
         found[name] = RateGap(*map(float, (difference[rate], ratio[rate], low, high)))
     return found
 

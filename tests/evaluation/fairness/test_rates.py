@@ -155,3 +155,16 @@ def test_quarters_of_dates_are_named_by_days():
     names = set(groups_of(column)) - {MISSING}
     assert "2 January 2021 to 3 April 2021" in names
     assert len(names) == 4
+
+
+def test_of_many_equal_groups_the_two_furthest_apart_seldom_differ_clearly():
+    clear = np.zeros(len(RATES))
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        group = np.repeat(list("abcdefgh"), 100)
+        truth = rng.random(800) < 0.4
+        predicted = rng.random(800) < np.where(truth, 0.8, 0.2)
+        clear += [own.low > 0 for own in rate_gaps(truth, predicted, group).values()]
+    assert (clear <= 7).all()
+    better = predicted | ((group == "a") & truth)
+    assert rate_gaps(truth, better, group)["true positive rate"].low > 0
