@@ -435,6 +435,8 @@ def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
 
 
 CLEARLY_APART = 0.05  # a fraction missing differs so much between classes: worth saying
+FEWEST_EXPECTED = 5  # rows in a cell, for a chi-square test
+N_DRAWS = 4_999
 
 
 def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
@@ -443,11 +445,12 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     ``column``; ``missing``, the fraction of all rows; ``lowest`` and ``highest``, the
     fraction among the rows of two classes between which it differs most, and
     ``lowest_in`` and ``highest_in``, which they are; ``differs``, whether classes lack
-    values by more than chance (chi-square test, adjusted for the number of columns).
+    values by more than chance (chi-square test, exact by random draws where gaps are
+    few for so many classes, adjusted for the number of columns).
     NaN, "" and False for a regression and for the target itself.
     """
     # Here: a table is shown before its columns are looked through.
-    from scipy.stats import chi2_contingency, false_discovery_control
+    from scipy.stats import false_discovery_control
 
     classes = None
     if problem.task != "regression":
@@ -465,7 +468,7 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
             row |= {"lowest_in": shares.idxmin(), "highest_in": shares.idxmax()}
             if shares.min() < shares.max():
                 counts = pd.crosstab(classes, gaps[classes.index])
-                row["p_value"] = chi2_contingency(counts).pvalue
+                row["p_value"] = _dependence_p(counts.to_numpy())
         found.append(row)
     columns = ["column", "missing", "lowest", "highest", "lowest_in", "highest_in"]
     table = pd.DataFrame(found, columns=[*columns, "p_value"])
@@ -475,6 +478,27 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     return table.sort_values(
         "missing", ascending=False, kind="stable", ignore_index=True
     )
+
+
+def _dependence_p(counts: np.ndarray) -> float:
+    """Return the p value of a chi-square test of counts (n_classes, 2).
+
+    Where fewer than ``FEWEST_EXPECTED`` rows are expected in a cell the test finds too
+    much; what it finds there is held against gaps that are drawn at random.
+    """
+    from scipy.stats import chi2_contingency
+
+    found = chi2_contingency(counts)
+    p_value = float(found.pvalue)
+    if found.expected_freq.min() >= FEWEST_EXPECTED or p_value >= BY_CHANCE:
+        return p_value
+    rows, total = counts.sum(axis=1), counts.sum(axis=0)
+    random = np.random.default_rng(0)
+    drawn = random.multivariate_hypergeometric(rows, total[1], N_DRAWS, "marginals")
+    # The statistic is this sum, but for what is the same in all draws.
+    least = (counts[:, 1] ** 2 / rows).sum() * (1 - 1e-9)
+    n_as_far = int(((drawn**2 / rows).sum(axis=1) >= least).sum())
+    return (1 + n_as_far) / (1 + N_DRAWS)
 
 
 def missing_words(gaps: pd.DataFrame) -> str:

@@ -215,3 +215,17 @@ def test_gaps_by_chance_are_not_said_to_depend_on_the_target():
         of_one = frame.assign(a=frame["a"].mask(gaps & (frame["y"] == "p")))
         assert "depends" in missing_words(missing_by_column(of_one, problem))
     assert said <= 6
+
+
+def test_gaps_of_rare_classes_by_chance_do_not_depend_on_the_target():
+    said = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        label = rng.choice(list("pqrstuvwxyz"), 100, p=[0.7] + [0.03] * 10)
+        frame = pd.DataFrame({"a": rng.normal(size=100), "y": label})
+        problem = make_problem(frame, "y")
+        by_chance = frame.assign(a=frame["a"].mask(rng.random(100) < 0.04))
+        said += "depends" in missing_words(missing_by_column(by_chance, problem))
+    assert said <= 6
+    of_one = frame.assign(a=frame["a"].mask(frame["y"] == "q"))
+    assert "100% of q" in missing_words(missing_by_column(of_one, problem))
