@@ -200,6 +200,9 @@ class Alone:
     # Rows looked at: all, or a sample. 0 if they are too few.
     n_rows: int
     n_rarest: int = 0  # scored rows of the rarest class among them; 0 of a regression
+    # Power that the best column exceeds in 5% of tables at most where none tells
+    # anything.
+    by_chance: float = 0.0
 
     def sentences(self, problem: Problem, write: Callable[[str], str] = str) -> str:
         """Say how well the best column predicts alone, and how many do at all.
@@ -208,15 +211,21 @@ class Alone:
         """
         best, score = write(self.names[0]), significant(self.power[0])
         score = f"{alone_score(problem)} {score}"
-        if self.power[0] < WEAK:
+        if self.power[0] < max(WEAK, self.by_chance):
+            clearly = "clearly " if self.power[0] >= WEAK else ""
             return (
-                f"No column alone predicts {write(problem.target)}; the best is "
-                f"{best}, {score}. Columns together still may."
+                f"No column alone {clearly}predicts {write(problem.target)}; the best "
+                f"is {best}, {score}. Columns together still may."
             )
-        n_strong = int((self.power >= WEAK).sum())
+        bound, why = str(WEAK), ""
+        if self.by_chance > WEAK:
+            bound, why = significant(self.by_chance, 2), ", as chance seldom does"
+        n_strong = int((self.power >= max(WEAK, self.by_chance)).sum())
         n_columns = counted(len(problem.columns), "column")
         exceed = "exceeds" if n_strong == 1 else "exceed"
-        return f"{best}: {score} alone; {n_strong} of {n_columns} {exceed} {WEAK}."
+        return (
+            f"{best}: {score} alone; {n_strong} of {n_columns} {exceed} {bound}{why}."
+        )
 
 
 def alone_score(problem: Problem) -> str:
@@ -236,11 +245,19 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
     n_rows = len(rows)
     if not scores or n_rows < TOO_FEW:
         return Alone([], np.zeros(0), [], 0)
+    # Here: a table is shown before its columns are looked through.
+    from scipy.stats import norm
+
+    furthest = float(norm.isf(BY_CHANCE / len(scores)))  # standard errors, of so many
     guess, n_rarest = 0.0, 0
+    by_chance = furthest**2 / (n_rows - n_rows // 2)  # a squared correlation
     if problem.task != "regression":  # a rare class may not be among the scored rows
         each = target.iloc[rows[n_rows // 2 :]].value_counts()
         each = each[each > 0]
         guess, n_rarest = 1 / len(each), int(each.min())
+        # The mean of recalls, each with the variance of guessing among its rows.
+        variance = guess**3 * (1 - guess) * float((1 / each).sum())
+        by_chance = furthest * np.sqrt(variance) / (1 - guess) if guess < 1 else 1.0
     power = {name: max(0.0, (s - guess) / (1 - guess)) for name, s in scores.items()}
     names = sorted(power, key=lambda name: -power[name])
     return Alone(
@@ -249,6 +266,7 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
         [name for name, _ in leaks(columns, target, problem.task)],
         n_rows,
         n_rarest,
+        float(by_chance),
     )
 
 

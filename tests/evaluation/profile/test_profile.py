@@ -229,3 +229,22 @@ def test_gaps_of_rare_classes_by_chance_do_not_depend_on_the_target():
     assert said <= 6
     of_one = frame.assign(a=frame["a"].mask(frame["y"] == "q"))
     assert "100% of q" in missing_words(missing_by_column(of_one, problem))
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_of_columns_of_noise_none_is_said_to_predict_alone(task):
+    names, said = [f"x{k}" for k in range(10)], 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(rng.normal(size=(100, 10)), columns=names)
+        y = rng.normal(size=100)
+        frame["y"] = y if task == "regression" else np.where(y > 0, "a", "b")
+        problem = make_problem(frame, "y")
+        assert problem.task == task
+        words = alone(frame, problem).sentences(problem)
+        said += not words.startswith("No column alone ")
+    assert said <= 3
+    frame["x3"] = y + 0.3 * rng.normal(size=100)
+    words = alone(frame, problem).sentences(problem)
+    assert "; 1 of 10 columns exceeds 0." in words
+    assert words.endswith("as chance seldom does.")
