@@ -168,3 +168,14 @@ def test_of_many_equal_groups_the_two_furthest_apart_seldom_differ_clearly():
     assert (clear <= 7).all()
     better = predicted | ((group == "a") & truth)
     assert rate_gaps(truth, better, group)["true positive rate"].low > 0
+
+
+def test_a_group_of_few_rows_seldom_differs_clearly():
+    clear = np.zeros(len(RATES))
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        group = np.repeat(list("abcdefgh"), [300, 100, 50, 20, 8, 5, 4, 3])
+        truth = rng.random(len(group)) < 0.4
+        predicted = rng.random(len(group)) < np.where(truth, 0.8, 0.2)
+        clear += [own.low > 0 for own in rate_gaps(truth, predicted, group).values()]
+    assert (clear <= 7).all()
