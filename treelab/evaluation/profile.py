@@ -50,21 +50,22 @@ class Distribution:
     def telling_bin(self) -> tuple[int, str, float, float]:
         """Return the bin that says most of the target, of those with enough rows.
 
-        Its place; the class that is much more frequent there, "" for a regression; and
-        the class's fraction of the rows, or the mean target, there and overall.
+        A difference counts by the root of the bin's rows: by chance it is the larger
+        the fewer they are. Returned are the bin's place; the class that is much more
+        frequent there, "" for a regression; and the class's fraction of the rows, or
+        the mean target, there and overall.
         """
         counts = self.counts.to_numpy(np.float64)
         rows = counts.sum(axis=1)
-        enough = rows >= ENOUGH * rows.sum()
+        root = np.where(rows >= ENOUGH * rows.sum(), np.sqrt(rows), np.nan)
         if self.target_mean is not None:
             overall = np.nansum(self.target_mean * rows) / rows.sum()
-            apart = np.where(enough, np.abs(self.target_mean - overall), -1)
-            place = int(np.nanargmax(apart))
+            place = int(np.nanargmax(root * np.abs(self.target_mean - overall)))
             return place, "", float(self.target_mean[place]), float(overall)
         shares = counts / np.maximum(rows, 1)[:, None]
         base = counts.sum(axis=0) / rows.sum()
-        more = np.where(enough[:, None], shares - base, -1)
-        place, k = divmod(int(np.argmax(more)), more.shape[1])
+        more = root[:, None] * (shares - base)
+        place, k = divmod(int(np.nanargmax(more)), more.shape[1])
         label = str(self.counts.columns[k])
         return place, label, float(shares[place, k]), float(base[k])
 

@@ -8,6 +8,7 @@ from treelab.data.leaks import sampled_rows
 from treelab.data.problem import make_problem
 from treelab.evaluation import profile as module
 from treelab.evaluation.profile import (
+    Distribution,
     alone,
     associations,
     distribution,
@@ -133,6 +134,16 @@ def test_rows_are_counted_by_bin_and_class():
     found = distribution(frame["size"], frame["age"], problem)
     assert found.target_mean.tolist() == [20.5, 41.0, 30.25, 52.0]
     assert found.telling_bin()[0] in (0, 3)
+
+
+def test_a_bin_of_many_rows_tells_more_than_one_of_few_that_is_a_little_further():
+    rows = pd.DataFrame({"rows": [900, 1_000, 60]})
+    found = Distribution(["a", "b", "c"], rows, np.array([5.4, 4.6, 5.6]), True)
+    assert found.telling_bin()[0] in (0, 1)
+    of_classes = pd.DataFrame({"no": [450, 1_000, 20], "yes": [450, 500, 40]})
+    found = Distribution(["a", "b", "c"], of_classes, None)
+    place, label, share, _ = found.telling_bin()
+    assert (place, label, share) == (0, "yes", 0.5)
 
 
 @pytest.mark.parametrize(
