@@ -112,6 +112,7 @@ def test_a_shift_of_all_logits_is_of_no_importance():
     assert ensemble_importances(ensemble, np.array([0.5, 0.5])).tolist() == [0, 0.5]
 
 
+@pytest.mark.slow
 def test_noise_that_a_tree_reads_seldom_matters_clearly():
     false = 0
     for seed in range(20):
