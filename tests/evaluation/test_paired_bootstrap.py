@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.frontier import FrontierLine, size_words
@@ -107,6 +108,17 @@ def test_the_interval_is_that_of_drawing_rows_one_by_one(task):
     width = np.subtract(*np.quantile(gains, [0.975, 0.025]))
     assert found.low == pytest.approx(np.quantile(gains, 0.025), abs=0.12 * width)
     assert found.high == pytest.approx(np.quantile(gains, 0.975), abs=0.12 * width)
+
+
+@pytest.mark.parametrize("n_rows", [12, 30, 200])
+def test_the_interval_of_a_mean_is_students_however_few_rows(n_rows):
+    rng = np.random.default_rng(n_rows)
+    y, off = rng.normal(size=n_rows), rng.normal(3, 0.5, size=n_rows)  # all above 0
+    found = paired_bootstrap("regression", y, y, y + off)["mae"]
+    error = off.std(ddof=1) / np.sqrt(n_rows)
+    low, high = stats.t.interval(0.95, n_rows - 1, off.mean(), error)
+    assert (found.low + found.high) / 2 == pytest.approx(off.mean(), abs=0.3 * error)
+    assert found.high - found.low == pytest.approx(high - low, rel=0.15)
 
 
 def test_a_model_is_not_better_than_itself():

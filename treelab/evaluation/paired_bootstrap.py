@@ -17,7 +17,6 @@ from treelab.trees.losses import Loss
 from treelab.trees.words import counted, signed, significant
 
 LEVEL, N_RESAMPLES = 0.95, 2000
-_ENDS = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
 
 
@@ -93,9 +92,9 @@ def paired_bootstrap(
     """Compare two models' predictions by a paired bootstrap over the rows.
 
     Both models are scored on the same resampled rows, so what is hard about a row
-    counts for both; it has its weight in each resample. The interval is the percentile
-    interval (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
-    13); it speaks of new rows, not of training the models again.
+    counts for both; it has its weight in each resample. The interval is the expanded
+    percentile interval, see ``_interval``; it speaks of new rows, not of training the
+    models again.
 
     Truth and predictions (n_rows,) are labels, or values in the target's unit. The
     scores are ``macro_f1`` and ``accuracy``, or ``r2``, ``rmse`` and ``mae``, with
@@ -120,7 +119,7 @@ def paired_bootstrap(
         two = one if same else two
         # The first entry is the score on the rows as they are.
         on_rows = float(one[0]), float(two[0])
-        low, high = map(float, np.nanquantile((two - one)[1:], _ENDS))
+        low, high = _interval((two - one)[1:], n_rows)
         differences[metric] = ScoreDifference(metric, *on_rows, low, high, n_rows, same)
     return differences
 
@@ -135,8 +134,22 @@ def score_intervals(
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
     pairs = _resampled(task, loss, y_true, predicted, predicted, weight)
-    ends = {m: np.nanquantile(one[1:], _ENDS) for m, (one, _) in pairs.items()}
-    return {metric: (float(low), float(high)) for metric, (low, high) in ends.items()}
+    return {m: _interval(one[1:], len(y_true)) for m, (one, _) in pairs.items()}
+
+
+def _interval(resampled: np.ndarray, n_rows: int) -> tuple[float, float]:
+    """Return the ends of the 95% interval of a number from its resamples.
+
+    Percentiles of resamples are too narrow for few rows, as a normal interval without
+    Student's t is. They lie further out by as much: the expanded percentile interval
+    (Hesterberg, "What teachers should know about the bootstrap", The American
+    Statistician 69, 2015).
+    """
+    from scipy.special import ndtr, stdtrit  # takes a while, and most pages need none
+
+    t = stdtrit(n_rows - 1, (1 + LEVEL) / 2) * np.sqrt(n_rows / (n_rows - 1))
+    low, high = np.nanquantile(resampled, [ndtr(-t), ndtr(t)])
+    return float(low), float(high)
 
 
 def resampled_sums(
