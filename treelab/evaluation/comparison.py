@@ -347,8 +347,8 @@ class SeedComparison:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves out zero."""
-        return self.low > 0 or self.high < 0
+        """Whether they differ by more than chance."""
+        return self.t_p < CHANCE
 
     @property
     def least_wilcoxon_p(self) -> float:
@@ -409,11 +409,12 @@ def compare_over_seeds(first, second, n_train: int, n_test: int) -> SeedComparis
     mean = float(difference.mean())
     error = float(np.sqrt((1 / n + n_test / n_train) * difference.var(ddof=1)))
     reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * error
-    if error > 0:
-        t_p = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
-    else:
-        t_p = float(mean == 0)
     wilcoxon_p = float(stats.wilcoxon(difference).pvalue) if difference.any() else 1.0
+    t_p = (
+        wilcoxon_p  # of splits that all differ alike, as few rows may, but for rounding
+    )
+    if error > 1e-9 * abs(mean):
+        t_p = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
     return SeedComparison(difference, mean, mean - reach, mean + reach, t_p, wilcoxon_p)
 
 

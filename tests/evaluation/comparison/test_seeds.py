@@ -44,6 +44,13 @@ def test_equal_scores_differ_by_chance():
     assert words == "Both score the same on all 6 data splits."
 
 
+@pytest.mark.parametrize(("n", "clear"), [(2, False), (5, False), (6, True)])
+def test_splits_that_differ_alike_are_as_sure_as_they_are_many(n, clear):
+    found = compare_over_seeds(FIRST[:n], np.add(FIRST[:n], 0.01), 1200, 300)
+    assert found.clear is clear
+    assert found.t_p == found.wilcoxon_p == found.least_wilcoxon_p
+
+
 def test_few_data_splits_bound_wilcoxons_p():
     found = compare_over_seeds(FIRST[:3], SECOND[:3], 1200, 300)
     assert found.wilcoxon_p == found.least_wilcoxon_p == 0.25
