@@ -8,6 +8,7 @@ from pages.cached.store import store, table
 from treelab.evaluation.fairness import groups_of
 from treelab.evaluation.rashomon import likeness, places, predictions
 from treelab.runs.jobs.fit import rashomon_set, why_no_others
+from treelab.trees.cells import holds_times
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
 
@@ -77,5 +78,6 @@ def near_value(loaded: LoadedRun) -> float:
 @shared(16)
 def group_rows(loaded: LoadedRun, column: str, split: str) -> pd.Series:
     """Return the group of each row of a data split, by any column of its table."""
-    groups = groups_of(table(loaded.run.problem.table_id)[column])
+    frame = table(loaded.run.problem.table_id)
+    groups = groups_of(frame[column], of_times=holds_times(frame, column))
     return groups[loaded.rows(split).X.index]

@@ -30,6 +30,7 @@ from treelab.runs.store.run_store import RunStore, default_home
 from treelab.runs.store.version import StoreReads, StoreVersion
 from treelab.runs.users import Visitor, VisitorStore, quota_words
 from treelab.runs.workers.queue import Queue
+from treelab.trees.cells import holds_times
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
 
 T = TypeVar("T")
@@ -307,8 +308,9 @@ def distribution_of(
     frame: pd.DataFrame, problem: Problem, name: str
 ) -> profile.Distribution:
     """Return the rows in bins of one column."""
-    column = replace(problem, columns=(name,)).table(frame)[name]
-    return profile.distribution(column, frame[problem.target], problem)
+    rows, target = replace(problem, columns=(name,)).table(frame), frame[problem.target]
+    given = {"of_times": holds_times(rows, name)}
+    return profile.distribution(rows[name], target, problem, **given)
 
 
 def target_colors(problem: Problem) -> dict:

@@ -1,6 +1,6 @@
 """Scores and errors of groups of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from treelab.evaluation.paired_bootstrap import LEVEL, resampled_sums
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import moment_text
 from treelab.trees.tree import Tree, rows_through
-from treelab.trees.words import parse, percent, shortest
+from treelab.trees.words import clock_text, parse, percent, shortest
 
 # Rates by group: how often a class is predicted, and how often rightly.
 #
@@ -55,12 +55,12 @@ class RateGap:
         return f"**{percent(self.difference)}** {ends}{ratio}"
 
 
-def groups_of(column: pd.Series) -> pd.Series:
+def groups_of(column: pd.Series, *, of_times: bool = False) -> pd.Series:
     """Return each row's group as text: a category, a number, or a quarter of numbers.
 
     Those of numbers are ordered categories, by which tables of rates list them. Beyond
     ``MOST_GROUPS`` the smaller groups become one, and numbers of more values than that
-    are cut at their quartiles.
+    are cut at their quartiles. Hours that are ``of_times`` are written so.
     """
     known = column.dropna()
     if column_kind(column) == "number":
@@ -71,7 +71,8 @@ def groups_of(column: pd.Series) -> pd.Series:
             ends = np.unique(np.minimum(quartiles, ends[-1]))
         group = pd.Series(np.searchsorted(ends, values), index=known.index)
         spans = known.groupby(group).agg(["min", "max"])
-        names = _span_names(spans, looks_like_dates(known))
+        write = moment_text if looks_like_dates(known) else None
+        names = _span_names(spans, clock_text if of_times else write)
         text = group.map(names).reindex(column.index).astype(object)
         # From the lowest numbers to the highest.
         order = [*names.values(), *[MISSING] * bool(column.isna().any())]
@@ -88,9 +89,12 @@ def groups_of(column: pd.Series) -> pd.Series:
     return text
 
 
-def _span_names(spans: pd.DataFrame, are_dates: bool) -> dict[int, str]:
+def _span_names(
+    spans: pd.DataFrame, write: Callable[[float], str] | None
+) -> dict[int, str]:
     """Write from where to where each group of numbers goes, the lowest numbers first.
 
+    ``write`` is of dates and times.
     As written, each number of a group lies between its ends, and of no other group.
     """
     lows, highs = spans.to_numpy(float).T
@@ -98,8 +102,8 @@ def _span_names(spans: pd.DataFrame, are_dates: bool) -> dict[int, str]:
     below = np.nextafter([*lows[1:], np.inf], -np.inf)  # the group after
     names = []
     for low, high, least, most in zip(lows, highs, above, below):
-        if are_dates:
-            ends = [moment_text(low), moment_text(high)]
+        if write is not None:
+            ends = [write(low), write(high)]
         elif low == high:
             ends = [_end_text(low, least, most)]
         else:

@@ -19,6 +19,7 @@ from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import days_text, moment_text
 from treelab.trees.words import (
     apart,
+    clock_text,
     counted,
     parse,
     percent,
@@ -91,18 +92,18 @@ class Distribution:
 
 
 def distribution(
-    column: pd.Series, target: pd.Series, problem: Problem
+    column: pd.Series, target: pd.Series, problem: Problem, *, of_times: bool = False
 ) -> Distribution:
     """Count the rows of a table in bins of one column, by class of the target.
 
     Numbers fall into at most 24 bins of equal width between their 1st and 99th
     percentile, the tails into the outermost; few numbers have a bin each, and so have
     whole ones close together. Of categories the 11 most frequent have a bin each. Rows
-    (n_rows,) without a target are left out.
+    (n_rows,) without a target are left out. Hours that are ``of_times`` are written so.
     """
     known = target.notna().to_numpy()
     column, target = column[known], target[known]
-    codes, labels = _bins(column)
+    codes, labels = _bins(column, of_times)
     of_categories = column_kind(column) != "number"
     if problem.task == "regression":
         rows = np.bincount(codes, minlength=len(labels))
@@ -118,11 +119,13 @@ def distribution(
     return Distribution(labels, of_classes, None, of_categories)
 
 
-def _bins(column: pd.Series) -> tuple[np.ndarray, list[str]]:
+def _bins(column: pd.Series, of_times: bool) -> tuple[np.ndarray, list[str]]:
     """Return each row's bin, int64 (n_rows,), and the bins' labels."""
     gaps = column.isna().to_numpy()
-    is_number = column_kind(column) == "number"
-    codes, labels = (_number_bins if is_number else _level_bins)(column[~gaps])
+    if column_kind(column) == "number":
+        codes, labels = _number_bins(column[~gaps], of_times)
+    else:
+        codes, labels = _level_bins(column[~gaps])
     if not gaps.any():
         return codes, labels
     placed = np.full(len(column), len(labels))
@@ -130,7 +133,7 @@ def _bins(column: pd.Series) -> tuple[np.ndarray, list[str]]:
     return placed, [*labels, MISSING]
 
 
-def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
+def _number_bins(known: pd.Series, of_times: bool) -> tuple[np.ndarray, list[str]]:
     """Return the bins of numbers."""
     values = known.to_numpy(np.float64)
     if not len(values):
@@ -140,7 +143,8 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
         low, high = values.min(), values.max()
     whole = bool((values == np.round(values)).all())
     if whole and high - low < MOST_BINS:
-        labels = apart((low + np.arange(int(high - low) + 1)).tolist())
+        numbers = (low + np.arange(int(high - low) + 1)).tolist()
+        labels = [*map(clock_text, numbers)] if of_times else apart(numbers)
         if values.min() < low:
             labels[0] = f"≤ {labels[0]}"
         if values.max() > high:
@@ -148,9 +152,9 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
         return (np.clip(values, low, high) - low).astype(np.int64), labels
     each, are_dates = np.unique(values), looks_like_dates(known)
     if len(each) <= MOST_BINS:  # such as 0, 5, 10, 15, 20 and 25
-        return np.searchsorted(each, values), _edge_names(each, are_dates)
+        return np.searchsorted(each, values), _edge_names(each, are_dates, of_times)
     edges = np.linspace(low, high, MOST_BINS + 1)
-    names = _edge_names(edges, are_dates)
+    names = _edge_names(edges, are_dates, of_times)
     if not are_dates:  # the bins are what they are called
         edges = np.array([parse(name) for name in names])
     codes = np.clip(np.searchsorted(edges, values) - 1, 0, MOST_BINS - 1)
@@ -159,14 +163,25 @@ def _number_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:
     return codes, labels
 
 
-def _edge_names(edges: np.ndarray, are_dates: bool) -> list[str]:
+def _edge_names(edges: np.ndarray, are_dates: bool, of_times: bool) -> list[str]:
     """Write the edges of bins so that no two read alike."""
-    numbers = [partial(shortest, fits=isfinite, digits=n) for n in range(3, 17)]
-    for each in [days_text, moment_text] if are_dates else numbers:
+    writers: list[Callable[[float], str]]
+    if are_dates:
+        writers = [days_text, moment_text]
+    elif of_times:  # in whole minutes, seconds or milliseconds
+        writers = [partial(_time_text, parts=n) for n in (60, 3600, 3_600_000)]
+    else:
+        writers = [partial(shortest, fits=isfinite, digits=n) for n in range(3, 17)]
+    for each in writers:
         names = [each(edge) for edge in edges.tolist()]
         if len(set(names)) == len(names):
             break
     return names
+
+
+def _time_text(hours: float, parts: int) -> str:
+    """Write hours as a time, rounded to so many parts of an hour."""
+    return clock_text(round(hours * parts) / parts)
 
 
 def _level_bins(known: pd.Series) -> tuple[np.ndarray, list[str]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.figures.style import shorten
-from treelab.trees.cells import noted_form
+from treelab.trees.cells import holds_times
 from treelab.trees.date_parts import looks_like_dates, with_dates
 from treelab.trees.words import percent
 
@@ -40,8 +40,7 @@ def table_html(
         css = "target" if name in targets else "out" if name in left_out else "used"
         css += " num" if name in numbers else ""
         note = "to predict" if name in targets else left_out.get(name, "")
-        form = noted_form(frame, str(name))
-        is_clock = form is not None and form.is_clock
+        is_clock = holds_times(frame, str(name))
         heads.append(_head(frame[name], css, name in numbers, is_clock, note))
         classes.append(css)
     rest = "<td></td>" if hidden else ""

@@ -549,6 +549,12 @@ def noted_form(frame: pd.DataFrame, column: str) -> CellForm | None:
     return _noted(frame.attrs.get(ATTRIBUTE, "{}")).get(column)
 
 
+def holds_times(frame: pd.DataFrame, column: str) -> bool:
+    """Whether a column's numbers are hours that were written as times, by the note."""
+    form = noted_form(frame, column)
+    return form is not None and form.is_clock
+
+
 def noted_units(frame: pd.DataFrame) -> dict[str, str]:
     """Return the units that the cells of columns carry, by the note on their table."""
     return {name: form.unit for name, form in noted_forms(frame).items() if form.unit}

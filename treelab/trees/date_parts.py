@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from treelab.trees.cells import CellForm, noted_form, read_column
+from treelab.trees.cells import CellForm, holds_times, read_column
 from treelab.trees.dates import ISO, from_decimal_years, year_bounds
 from treelab.trees.frames import plain_column
 from treelab.trees.words import clock_text
@@ -131,8 +131,7 @@ def with_dates(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """
     written = {}
     for name in rows.columns.intersection(table.columns):
-        noted = noted_form(table, str(name))
-        if noted is not None and noted.is_clock:
+        if holds_times(table, str(name)):
             written[name] = rows[name].map(_padded_time, na_action="ignore")
         if looks_like_dates(table[name]):
             form = "%Y-%m-%d %H:%M:%S" if has_times(table[name]) else "%Y-%m-%d"

@@ -88,6 +88,8 @@ def test_groups_are_categories_or_quarters_of_numbers():
     )
     assert [*days] == ["12 May 2019", "1 January 2020"]
     assert groups_of(pd.Series(np.arange(100.0))).nunique() == 4
+    times = groups_of(pd.Series(np.arange(96) / 4), of_times=True)
+    assert [*times.cat.categories][:2] == ["0:00 to 5:45", "6:00 to 11:45"]
     for end, rest in ((0, range(1, 11)), (11, range(1, 11))):
         tied = groups_of(pd.Series([end] * 90 + [*rest]))
         assert tied.value_counts().to_dict() == {str(end): 90, "1 to 10": 10}

@@ -136,6 +136,24 @@ def test_rows_are_counted_by_bin_and_class():
     assert found.telling_bin()[0] in (0, 3)
 
 
+@pytest.mark.parametrize(
+    ("hours", "first", "last"),
+    [
+        (np.arange(6 * 60, 18 * 60) / 60, "≤ 6:36", "> 17:23"),
+        (np.repeat([8, 12.5, 17], 9), "8:00", "17:00"),
+        (np.repeat([8.0, 9.0, 17.0], 9), "8:00", "17:00"),
+        (np.arange(100) / 3600, "≤ 0:00:05", "> 0:01:34"),
+    ],
+)
+def test_bins_of_times_are_written_as_times(hours, first, last):
+    column = pd.Series(hours, dtype=float)
+    y = pd.Series(np.where(column > column.median(), "late", "early"))
+    problem = make_problem(pd.DataFrame({"x": column, "y": y}), "y", columns=["x"])
+    found = distribution(column, y, problem, of_times=True)
+    assert (found.labels[0], found.labels[-1]) == (first, last)
+    assert found.counts.to_numpy().sum() == len(column)
+
+
 def test_a_bin_of_many_rows_tells_more_than_one_of_few_that_is_a_little_further():
     rows = pd.DataFrame({"rows": [900, 1_000, 60]})
     found = Distribution(["a", "b", "c"], rows, np.array([5.4, 4.6, 5.6]), True)
