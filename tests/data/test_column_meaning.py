@@ -6,6 +6,7 @@ import pytest
 
 from treelab.data.column_meaning import column_meaning, describe_columns, level_order
 from treelab.data.reading.read_table import read_table
+from treelab.trees.cells import HOURS, CellForm, note_forms
 from treelab.trees.dates import decimal_years
 
 DAYS = pd.Series(pd.date_range("2020-01-03", periods=60, freq="9D"))
@@ -37,6 +38,16 @@ def test_the_kind_and_its_reason_are_found(values, kind, words):
     found = column_meaning(pd.Series(values))
     assert found.kind == kind
     assert words in found.reason
+
+
+def test_hours_that_were_written_as_times_are_times():
+    frame = pd.DataFrame({"begun": np.arange(40) / 4, "took": np.arange(40) / 4})
+    forms = {name: CellForm(unit=HOURS, example="0.25 hours") for name in frame}
+    note_forms(frame, forms | {"begun": CellForm(unit=HOURS, times="h:mm")})
+    begun, took = describe_columns(frame)[["meaning", "reason"]].to_numpy()
+    assert begun[0] == "time"
+    assert begun[1].startswith("40 different times, 0:00 to 9:45, held as hours")
+    assert took[0] == "number"
 
 
 @pytest.mark.parametrize(

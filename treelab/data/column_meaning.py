@@ -8,9 +8,17 @@ import numpy as np
 import pandas as pd
 
 from treelab.data.columns import MOST_CODES, ROWS_A_CODE, column_kind, column_note
-from treelab.trees.cells import noted_form, value_text
+from treelab.trees.cells import holds_times, noted_form, value_text
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
-from treelab.trees.words import apart, counted, listed, percent, quoted, shortest
+from treelab.trees.words import (
+    apart,
+    clock_text,
+    counted,
+    listed,
+    percent,
+    quoted,
+    shortest,
+)
 
 WORDS_A_TEXT = 4  # cells of more words on average are texts that people wrote
 TEXT_SHARE = 0.5  # where at least this share of them differ
@@ -98,6 +106,11 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
         n_unique = int(known.nunique())
         note = column_note(column)
         meaning = column_meaning(column, n_unique, note)
+        is_said = n_unique < 2 or meaning.kind == "id"
+        if not is_said and holds_times(frame, str(name)):
+            ends = f"{clock_text(known.min())} to {clock_text(known.max())}"
+            times = f"{n_unique:,} different times, {ends}"
+            meaning = Meaning("time", f"{times}, held as hours: 8.5 is 8:30.")
         described.append(
             {
                 "column": str(name),
