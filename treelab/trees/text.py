@@ -443,7 +443,7 @@ def shown_threshold(tree: Tree, node: int) -> str:
     if feature.is_date and np.isfinite(threshold):
         return first_moment_after(threshold, low, high)
     if feature.is_clock and np.isfinite(threshold):
-        return last_time(threshold, low)
+        return last_time(threshold, low, high)
     return threshold_text(threshold, low, high, _threshold_near(tree, node))
 
 
@@ -925,6 +925,4 @@ def number_in_words(feature: Feature, value: float) -> str:
     """
     if feature.is_date:
         return moment_text(value)
-    if feature.is_clock and np.isfinite(value):
-        return clock_text(value)
-    return shortest(value)
+    return clock_text(value) if feature.is_clock else shortest(value)

@@ -215,11 +215,17 @@ def _text(value: Decimal) -> str:
 # Times of day and durations in words, which tables and splits know as hours: "17:02".
 
 
-def clock_text(hours: float) -> str:
-    """Return hours as "17:02", "17:02:30", "0:00:01.5" or "−1:30"; finite ones.
+_MOST_HOURS = 1e6  # that are written as times; of more, floats tell no millisecond
 
-    To the nearest millisecond; seconds are left out where there are none.
+
+def clock_text(hours: float) -> str:
+    """Return hours as "17:02", "17:02:30", "0:00:01.5" or "−1:30".
+
+    To the nearest millisecond; seconds are left out where there are none. More hours
+    than people write are a number.
     """
+    if not abs(hours) < _MOST_HOURS:
+        return shortest(hours)
     passed = round(abs(hours) * 3_600_000)
     minutes, passed = divmod(passed, 60_000)
     text = f"{minutes // 60}:{minutes % 60:02d}"
@@ -240,9 +246,10 @@ def last_time(threshold: float, low: float = nan, high: float = nan) -> str:
     """Return the last time that is not after a threshold of hours.
 
     It is a whole minute where no training row lies between that and the threshold, else
-    a second or a millisecond. ``low`` is the largest training value at or below the
-    threshold, NaN where unknown; ``high``, the smallest above it, does not matter.
+    a second or a millisecond. ``low`` and ``high`` are as of ``threshold_text``.
     """
+    if not abs(threshold) < _MOST_HOURS:
+        return threshold_text(threshold, low, high)
     shown = threshold
     for parts in (60, 3600, 3_600_000):  # of an hour
         passed = floor(threshold * parts) + 1

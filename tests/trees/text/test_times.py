@@ -120,6 +120,13 @@ def test_hours_that_were_not_written_as_times_stay_numbers():
     assert cell_text(took, 9.5) == "9.5 hours"
 
 
+@pytest.mark.parametrize("hours", [1e7 + 0.1, -1e20, 1.7e300, np.inf])
+def test_more_hours_than_people_write_are_a_number(hours):
+    assert parse(clock_text(hours)) == pytest.approx(hours)
+    assert parse(last_time(hours)) == pytest.approx(hours)
+    assert cell_text(BEGUN, hours).endswith(" hours")
+
+
 def test_an_infinite_threshold_is_no_time():
     tree = tree_of((7.75, np.inf, 16), table([6.5, 9.5, 12.25, 20]))
     assert split_text(tree, 0, missing=False) == "begun is known"
