@@ -113,9 +113,9 @@ def check_that_rows_are_predicted_alike(folder: Path, frame: pd.DataFrame, data)
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@settings(max_examples=30)  # ten reach nearly all branches that sixty do
+@settings(max_examples=60)
 @given(tables(), st.data())
-def test_rows_of_30_tables_are_predicted_alike(tmp_path_factory, frame, data):
+def test_rows_of_60_tables_are_predicted_alike(tmp_path_factory, frame, data):
     check_that_rows_are_predicted_alike(tmp_path_factory.mktemp("m"), frame, data)
 
 

@@ -214,16 +214,16 @@ def test_a_process_killed_in_a_cross_validation_trains_no_fold_again(
 
 
 @pytest.mark.slow
-def test_a_learner_that_grows_a_tree_at_once_ends_with_the_same_tree(store):
-    pytest.importorskip("pystreed")
+@pytest.mark.parametrize("learner", ["cart", "optimal"])
+def test_a_learner_that_grows_a_tree_at_once_ends_with_the_same_tree(store, learner):
+    if learner == "optimal":
+        pytest.importorskip("pystreed")
     frame = small_table(2000)
     frame["noise"] = np.random.default_rng(1).normal(size=len(frame)).round(3)
     table_id = store.add_table(frame, "larger")
     columns = ("size", "color", "noise")
     problem = Problem(table_id, "larger", "kind", columns, task="binary")
-    whole, killed = (
-        store.create("optimal", {}, problem, device="cpu") for _ in range(2)
-    )
+    whole, killed = (store.create(learner, {}, problem, device="cpu") for _ in range(2))
     assert ended(apart.start(apart.train, whole, store.home)) == 0
     trained = store.run(whole)
     for moment in (0.0, 0.2):  # of the time it takes

@@ -224,7 +224,7 @@ def test_a_sweep_with_a_killed_worker_ends_complete(queue, cluster):
     store = queue.store
     # Long enough that the kill finds the search under way, on a busy machine, too.
     space = {"max_leaf_nodes": Values((4, 6, 8)), "n_steps": Values((100, 150))}
-    plan = SweepPlan(space, n_trials=6, scoring="folds", n_folds=2)
+    plan = SweepPlan(space, n_trials=8, scoring="folds", n_folds=2)
     run_id = create_sweep(store, "gradtree", QUICK, problem_in(store), plan)
     queue.submit(run_id)
 
@@ -238,9 +238,9 @@ def test_a_sweep_with_a_killed_worker_ends_complete(queue, cluster):
     assert (run.state, run.error) == ("done", "")
     table = trial_table(read_study(store.folder(run_id)))
     tried = table[table["state"] != "interrupted"]
-    assert len(tried) == 6
+    assert len(tried) == 8
     assert set(tried["state"]) <= {"done", "pruned"}
-    assert "sweep of 6 trials" in run.summary["notes"][0]
+    assert "sweep of 8 trials" in run.summary["notes"][0]
     assert run.metrics["test"]
 
 
