@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
 import pandas as pd
 from optuna.storages import JournalStorage
@@ -130,11 +131,38 @@ def open_study(folder: Path, seed: int = 0) -> Study:
         storage=storage,
         load_if_exists=True,
         direction="maximize",
-        sampler=optuna.samplers.TPESampler(
-            seed=seed, n_startup_trials=2 * N_STARTUP, constant_liar=True
-        ),
+        sampler=_sampler(seed),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=N_STARTUP),
     )
+
+
+def _sampler(seed: int) -> optuna.samplers.TPESampler:
+    """Return what draws settings, by the scores of the trials that have ended."""
+    return optuna.samplers.TPESampler(
+        seed=seed, n_startup_trials=2 * N_STARTUP, constant_liar=True
+    )
+
+
+def seed_next_trial(study: Study, seed: int) -> None:
+    """Fix what the next trial draws by a sweep's seed and the trials that have ended.
+
+    A search that was interrupted so draws what it would have drawn.
+    """
+    entropy = np.random.SeedSequence([seed, n_ended(study)])
+    study.sampler = _sampler(int(entropy.generate_state(1)[0]))
+
+
+def enqueue(study: Study, params: dict[str, Any]) -> None:
+    """Let settings be tried next, unless they wait, or a trial of them has ended.
+
+    One that was interrupted did not try them.
+    """
+    text = json.dumps(params)  # the journal has lists of what are tuples here
+    for trial in study.get_trials(deepcopy=False):
+        given = json.dumps(trial.system_attrs.get("fixed_params"))
+        if given == text and _state(trial) != "interrupted":
+            return
+    study.enqueue_trial(params)
 
 
 def read_study(folder: Path) -> Study | None:

@@ -152,6 +152,33 @@ def test_an_interrupted_search_goes_on_where_it_was(store, problem):
     assert store.run(run_id).settings["max_depth"] == 2
 
 
+def test_a_search_that_is_interrupted_tries_what_it_would_have_tried(store, problem):
+    space = {"max_depth": Range(1, 6), "min_samples_leaf": Range(1, 40)}
+    plan = SweepPlan(space, n_trials=13, scoring="validation", seed=3)
+
+    def trials_of(*cut_off):
+        run_id = create_sweep(store, "cart", PLAIN, problem, plan)
+        for trial in cut_off:
+
+            def end(report, trial=trial):
+                if report.stage == "search" and report.epoch >= trial:
+                    raise KeyboardInterrupt
+
+            with pytest.raises(KeyboardInterrupt):
+                run_one(run_id, store.home, callbacks=[end])
+            store.finish(run_id, "interrupted")
+            store.resume(run_id)
+        run_one(run_id, store.home)
+        table = trial_table(read_study(store.folder(run_id)))
+        assert table["state"].tolist().count("interrupted") == len(cut_off)
+        done = table[table["state"] == "done"]
+        own = ["score", "max_depth", "min_samples_leaf"]
+        return done[own].to_numpy().tolist(), store.run(run_id).settings
+
+    # The first trial, one that is drawn at random, and one that follows the scores.
+    assert trials_of(0, 4, 11) == trials_of()
+
+
 def test_an_interrupted_search_goes_on_with_the_minutes_that_are_left(store, problem):
     plan = SweepPlan(SPACE, n_trials=50, scoring="validation", minutes=10)
     run_id = create_sweep(store, "cart", PLAIN, problem, plan)

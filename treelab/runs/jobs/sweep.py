@@ -35,6 +35,7 @@ from treelab.runs.sweeps import (
     ask_trial,
     best_trial,
     end_stale_trials,
+    enqueue,
     first_error,
     n_ended,
     n_running,
@@ -42,6 +43,7 @@ from treelab.runs.sweeps import (
     open_study,
     read_study,
     seconds_searched,
+    seed_next_trial,
     suggest,
     trial_settings,
 )
@@ -98,7 +100,7 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
     plan = SweepPlan.from_json(text)
     split = run.problem.split(store.table(run.problem.table_id))
     folder = store.folder(run.id)
-    study = open_study(folder, seed=plan.seed + n_ended(open_study(folder)))
+    study = open_study(folder)
     search = Search(run, plan, split, study, callbacks)
     search.run_trials()
     best = best_trial(study)
@@ -192,8 +194,9 @@ class Search:
         end_stale_trials(self.study)
         own, space = self.run.settings, self.plan.space
         defaults = {name: own[name] for name in space if own.get(name) in space[name]}
-        self.study.enqueue_trial(defaults, skip_if_exists=True)
         while not self._is_over():
+            enqueue(self.study, defaults)
+            seed_next_trial(self.study, self.plan.seed)
             if trial := ask_trial(self.study, self.plan.n_trials):
                 self.try_trial(trial)
             elif n_running(self.study):  # by those who help
