@@ -66,6 +66,19 @@ def test_a_strength_of_a_saved_strength_is_one_of_the_run_that_was_trained(store
     assert store.run(alone).title.endswith("tree alone")
 
 
+def test_trees_alone_of_two_strengths_and_as_many_leaves_are_two_runs(store):
+    run = store.run(add_run(store, "argmin"))
+    one = store.model(run.id).trees[0]
+    other = replace(one, threshold=one.threshold + 1.0)
+    saved = [save_pruned(store, run, tree) for tree in (one, other, one)]
+    assert saved[0] == saved[2] != saved[1]
+    X = pd.DataFrame(np.random.default_rng(0).normal(2, 3, (99, len(one.features))))
+    for run_id, tree in zip(saved, (one, other)):
+        own = X.set_axis([feature.column for feature in tree.features], axis=1)
+        kept = store.model(run_id)
+        assert kept.predict(own).tolist() == tree.predict(own).tolist()
+
+
 @pytest.mark.slow
 def test_a_smaller_or_edited_regression_tree_has_an_interval_of_its_own(store):
     rng = np.random.default_rng(0)

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from treelab.data.split import DataSplit
+from treelab.editing.log import tree_hash
 from treelab.runs.jobs.fit import Fitted, fitted_split, model_size, without_origin
 from treelab.runs.jobs.save_model import save_as_run
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning import SizePath
-from treelab.trees.pruning_path import Model, PruningPath
+from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.rashomon import RashomonSet
 from treelab.trees.tree import Tree, knows_interval
 from treelab.trees.words import counted
@@ -105,7 +106,21 @@ def save_pruned(
         "beside it."
     )
     title = f"{run.short_title}, {size}"
-    return save_derived(store, run, model, title, sentence, chosen, path=path)
+
+    def is_same(known: Run) -> bool:
+        """Whether a run of this size has this tree; of two strengths it may not."""
+        return isinstance(model, PruningPath) or _hash(model) == _hash(
+            store.model(known.id)
+        )
+
+    return save_derived(
+        store, run, model, title, sentence, chosen, path=path, is_same=is_same
+    )
+
+
+def _hash(model: Model) -> str:
+    """Return a short hash of a tree without its interval, which each run measures."""
+    return tree_hash(replace(shown_tree(model), interval=None, interval_level=None))
 
 
 def _trained(
