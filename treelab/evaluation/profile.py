@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 
@@ -291,6 +291,7 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
 
 MOST_ROWS = 5000  # of larger tables a sample is looked at
 NEARLY_THE_SAME = 0.95
+FEWEST_DRAWS = 999  # shuffles of a column, against which a pair is held
 MOST_ASSOCIATED_LEVELS = 200  # of a category; the rarer ones are taken together
 
 
@@ -302,6 +303,9 @@ class Associations:
     # float (k, k), in [0, 1]; NaN where two columns share too few rows.
     strength: np.ndarray
     n_rows: int  # rows looked at: all, or a sample
+    # Of the pairs that go together by more than chance the strongest, as ``strongest``
+    # returns it; None where there is none.
+    clearest: tuple[str, str, float] | None = None
 
     def strongest(self, most: int) -> list[tuple[str, str, float]]:
         """Return the pairs that go together most, the strongest first."""
@@ -316,14 +320,19 @@ class Associations:
     def sentences(self, write: Callable[[str], str] = str) -> str:
         """Say which columns go together most; "" where no two share enough rows.
 
-        ``write`` makes Markdown of names.
+        A pair that chance may have set together is not called associated. ``write``
+        makes Markdown of names.
         """
         pairs = self.strongest(len(self.names) ** 2)
         if not pairs:
             return ""
-        first, second, strength = pairs[0]
-        both = f"{write(first)} and {write(second)}"
-        words = f"Strongest association: {significant(strength)}, {both}."
+        first, second, strength = self.clearest or pairs[0]
+        both = f"{significant(strength)}, {write(first)} and {write(second)}"
+        words = f"Strongest association: {both}."
+        if self.clearest is None:
+            words = f"No association exceeds chance; the strongest is {both}."
+        elif strength < pairs[0][2]:
+            words = f"Strongest association beyond chance: {both}."
         if n := sum(value >= NEARLY_THE_SAME for _, _, value in pairs):
             words += (
                 f" {counted(n, 'pair')} at {NEARLY_THE_SAME} or more: nearly the same "
@@ -350,8 +359,9 @@ def associations(frame: pd.DataFrame) -> Associations:
     Two numbers: the size of Spearman's rank correlation. A number and a category: the
     correlation ratio of the number's ranks, the square root of the fraction of their
     variance that the category explains. Two categories: Cramér's V with Bergsma's
-    correction (2013, doi:10.1016/j.jkss.2012.10.002), so that chance alone gives 0.
-    Rows in which one of the two is missing are left out of the pair.
+    correction (2013, doi:10.1016/j.jkss.2012.10.002), so that chance alone gives 0 on
+    average. Rows in which one of the two is missing are left out of the pair. A pair is
+    beyond chance for all pairs together (permutation tests, Bonferroni).
     """
     frame = frame.iloc[some_rows(len(frame), MOST_ROWS)]
     columns = [_codes(column) for _, column in frame.items()]
@@ -360,7 +370,14 @@ def associations(frame: pd.DataFrame) -> Associations:
     for i in range(k):
         for j in range(i):
             strength[i, j] = strength[j, i] = _strength(columns[i], columns[j])
-    return Associations([str(name) for name in frame.columns], strength, len(frame))
+    names = [str(name) for name in frame.columns]
+    found = Associations(names, strength, len(frame))
+    pairs, at = found.strongest(k * k), {name: i for i, name in enumerate(names)}
+    for first, second, value in pairs:
+        both = columns[at[first]], columns[at[second]]
+        if _exceeds_chance(*both, BY_CHANCE / len(pairs)):
+            return replace(found, clearest=(first, second, value))
+    return found
 
 
 def _codes(column: pd.Series) -> np.ndarray:
@@ -393,6 +410,51 @@ def _strength(a: np.ndarray, b: np.ndarray) -> float:
     if b.dtype.kind == "f":
         return _correlation_ratio(b, a)
     return _cramers_v(a, b)
+
+
+def _exceeds_chance(a: np.ndarray, b: np.ndarray, level: float) -> bool:
+    """Whether two columns go together as they seldom do when one of them is shuffled.
+
+    Seldom: in less than a fraction ``level`` of the shuffles.
+    """
+    known = _known(a) & _known(b)
+    a, b = (_standardized(column[known]) for column in (a, b))
+    random, n_as_far = np.random.default_rng(0), 0
+    n_draws = max(FEWEST_DRAWS, int(2 / level))
+    # What is the same but for rounding is as far.
+    observed = _dependence(a, b) * (1 - 1e-9)
+    for _ in range(n_draws):
+        n_as_far += _dependence(a, random.permutation(b)) >= observed
+        if (1 + n_as_far) / (1 + n_draws) >= level:
+            return False
+    return True
+
+
+def _standardized(column: np.ndarray) -> np.ndarray:
+    """Return the ranks of numbers around 0, or codes of categories without a gap."""
+    if column.dtype.kind == "f":
+        ranks = _ranks(column)
+        return ranks - ranks.mean()
+    return np.unique(column, return_inverse=True)[1]
+
+
+def _dependence(a: np.ndarray, b: np.ndarray) -> float:
+    """Return what grows with the strength of two columns, of all orders of their rows.
+
+    Of two numbers the covariance of their ranks, of a number and a category the
+    variance between categories, of two categories chi-square.
+    """
+    if a.dtype.kind == b.dtype.kind == "f":
+        return abs(float(a @ b))
+    if a.dtype.kind == "f":
+        a, b = b, a
+    rows = np.bincount(a)
+    if b.dtype.kind == "f":
+        return float((np.bincount(a, b) ** 2 / rows).sum())
+    columns = np.bincount(b)
+    cell, occurs = np.unique(a * len(columns) + b, return_counts=True)
+    of_row, of_column = np.divmod(cell, len(columns))
+    return float((occurs**2 / (rows[of_row] * columns[of_column])).sum())
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

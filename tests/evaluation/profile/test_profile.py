@@ -1,5 +1,7 @@
 """A table's profile: rows, gaps, associations and distributions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,6 +91,41 @@ def test_what_goes_together_is_strong_and_chance_is_not(rng):
     assert {found.strongest(1)[0][:2]} <= {("x", "cube"), ("letter", "code")}
     order = found.order().tolist()
     assert abs(order.index(at["letter"]) - order.index(at["code"])) == 1
+
+
+def test_what_chance_alone_sets_together_is_not_called_associated():
+    """Rare levels that meet once are strong, and what a column tells is not."""
+    rng = np.random.default_rng(0)
+    often = 1 / np.arange(1, 21) ** 1.5
+    frame = pd.DataFrame(
+        {
+            name: [f"{name}{k}" for k in rng.choice(20, 100, p=often / often.sum())]
+            for name in "abcdef"
+        }
+    )
+    found = associations(frame)
+    assert found.clearest is None
+    assert found.sentences().startswith("No association exceeds chance; the strongest")
+    frame["x"] = (frame["a"] == "a0") + 3 * rng.normal(size=100)
+    frame["z"] = frame["x"] + 3 * rng.normal(size=100)
+    found = associations(frame)
+    assert found.clearest[:2] == ("x", "z")
+    strength = found.clearest[2]
+    assert found.sentences().startswith(f"Strongest association: {strength:.3g}")
+    weaker = replace(found, clearest=found.strongest(2)[1])
+    assert weaker.sentences().startswith("Strongest association beyond chance: ")
+
+
+@pytest.mark.slow
+def test_of_columns_of_noise_no_two_are_called_associated():
+    said = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame(rng.poisson(1.5, size=(60, 6)).astype(float))
+        table[[0, 1, 2]] = table[[0, 1, 2]].map("{:g} times".format)
+        table.columns = list("abcdef")
+        said += associations(table).clearest is not None
+    assert said <= 5
 
 
 def test_pairs_need_rows_and_many_rows_are_sampled(monkeypatch):
