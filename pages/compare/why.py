@@ -54,10 +54,11 @@ def _show_why(pair: Pair, names: Names) -> None:
         gap = cached.greedy_gap_of(loaded)
         if gap is None:
             st.markdown(
-                plain(f"No {name} split gives up immediate gain for more final gain."),
+                plain(f"No {name} split clearly trades immediate for final gain."),
                 help="At no split does greedy gain at least twice as much immediately "
-                "and less finally, with as many leaves, on fitted and on test rows. "
-                "Where scores differ, it is for other reasons, such as weighted sums.",
+                "and less finally, with as many leaves, on fitted rows and, by more "
+                "than chance, on test rows. Where scores differ, it is for other "
+                "reasons, such as weighted sums.",
             )
         else:
             _show_gap(gap, loaded, name)

@@ -37,6 +37,28 @@ def test_log_losses_stand_beside_those_of_the_class_frequencies():
     assert log_loss_words({"r2": 1.0}) == ""
 
 
+def chances_called_worse(sure: float, right: float, n_tables: int = 60) -> int:
+    """How many tables say so of a stump as ``sure`` of each half, if so often right."""
+    tree, X, _ = number_tree()
+    value = [[0.5, 0.5], [1 - sure, sure], [sure, 1 - sure]]
+    tree = replace(tree, value=np.array(value), classes=("no", "yes"))
+    half, rng, said = np.arange(40) < 20, np.random.default_rng(0), 0
+    y = pd.Series(np.where(half, "yes", "no"))
+    for _ in range(n_tables):
+        truth = pd.Series(np.where(half == (rng.random(40) < right), "yes", "no"))
+        split = DataSplit(X, y, X[:0], y[:0], X.set_axis(range(40, 80)), truth)
+        found = split_scores(tree, "binary", split)["test"]
+        said += "worse than the class frequencies" in log_loss_words(found)
+    return said
+
+
+def test_probabilities_are_called_worse_where_chance_seldom_makes_them_so():
+    # Right in 55 of 100 rows, probabilities of 0.6 are as good as none: by chance they
+    # lose on every second table.
+    assert chances_called_worse(sure=0.6, right=0.55) <= 3
+    assert chances_called_worse(sure=0.95, right=0.5) >= 50
+
+
 def test_only_mean_rates_add_up_to_a_total():
     tree, X, y = number_tree()
     y, weight = pd.Series(y), pd.Series(np.linspace(1, 2, len(X)))

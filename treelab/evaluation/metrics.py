@@ -26,6 +26,8 @@ TITLES = {
 }
 COST_SAVED = "cost saved"  # of that of one prediction for all, by costs of errors
 BASELINE = "baseline_log_loss"  # of the class frequencies of the training rows
+BASELINE_ERROR = "baseline_log_loss_error"  # standard error of the two's difference
+SURE = 1.645  # standard errors that a mean exceeds by chance in 5% of tables
 SAME_LOSS = 1e-9  # nats between losses that are one
 _RESAMPLES = 200  # of a standard error
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
@@ -153,8 +155,7 @@ def scores(
         if proba is not None:
             if classes is None:
                 raise ValueError("scores needs classes, in the order of proba.")
-            chance = chance_of_truth(y_true, proba, classes)
-            nats = -np.log(np.clip(chance, np.finfo(float).eps, 1))
+            nats = _nats(chance_of_truth(y_true, proba, classes))
             found["log_loss"] = np.average(nats, weights=sample_weight)
     plain = {name: float(value) for name, value in found.items()}
     return plain | {"n_rows": len(y_true)}
@@ -267,6 +268,29 @@ def chance_of_truth(y_true, proba, classes) -> np.ndarray:
     return np.where(code < 0, 0.0, chance)
 
 
+def _nats(chance) -> np.ndarray:
+    """Return the negative logarithms of probabilities of the truth, (n_rows,)."""
+    return -np.log(np.clip(chance, np.finfo(float).eps, 1))
+
+
+def _frequency_nats(y_train, y, weight_train=None) -> np.ndarray:
+    """Return the log loss of each row by the training rows' class fractions."""
+    classes, code = np.unique(y_train, return_inverse=True)
+    counts = np.bincount(code, weight_train)
+    prior = dict(zip(classes.tolist(), counts / counts.sum()))
+    return _nats([prior.get(label, 0.0) for label in y.tolist()])
+
+
+def standard_error(values: np.ndarray, weight: np.ndarray | None) -> float:
+    """Return the standard error of the mean of values (n_rows,); NaN of one."""
+    n_rows = len(values)
+    if n_rows < 2:
+        return float("nan")
+    each = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
+    away = each * (values - np.average(values, weights=each)) / each.sum()
+    return float(np.sqrt((away**2).sum() * n_rows / (n_rows - 1)))
+
+
 def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> float:
     """Loss of the constant prediction that fits the training rows best.
 
@@ -286,11 +310,7 @@ def baseline_loss(task: str, y_train, y, weight_train=None, weight=None) -> floa
         variance = np.average((y_train - mean) ** 2, weights=weight_train)
         loss = np.average((y - mean) ** 2, weights=weight)
         return float(loss / variance) if np.ptp(y_train) else 1.0
-    classes, code = np.unique(y_train, return_inverse=True)
-    counts = np.bincount(code, weight_train)
-    prior = dict(zip(classes.tolist(), counts / counts.sum()))
-    least = np.finfo(float).eps
-    nats = [-np.log(prior.get(label, least)) for label in y.tolist()]
+    nats = _frequency_nats(y_train, y, weight_train)
     return float(np.average(nats, weights=weight))
 
 
@@ -303,7 +323,8 @@ def split_scores(
     ``predicted_total`` and ``total``, the amounts of all rows. Of another loss than the
     squared error its ``d2``, see ``Loss.score``; of one with an interval its
     ``coverage``; of several outputs the scores of each by its name, as ``outputs``; and
-    of classes the log loss of the training rows' class frequencies, ``BASELINE``.
+    of classes the log loss of the training rows' class frequencies, ``BASELINE``, and
+    how sure the difference of the two is, ``BASELINE_ERROR``.
     """
     found: dict[str, dict[str, Any]] = {}
     # Medians and other quantiles do not add up to a total.
@@ -328,7 +349,10 @@ def split_scores(
             each = output_scores(np.asarray(y), predicted, model.loss, weight)
             own["outputs"] = dict(zip(model.outputs, each))
         if task != "regression" and len(y_train):
-            own[BASELINE] = baseline_loss(task, y_train, y, weight_train, weight)
+            nats = _frequency_nats(y_train, y, weight_train)
+            chance = chance_of_truth(y, given["proba"], given["classes"])
+            own[BASELINE] = float(np.average(nats, weights=weight))
+            own[BASELINE_ERROR] = standard_error(_nats(chance) - nats, weight)
         found[name] = own
     return found
 
@@ -336,6 +360,7 @@ def split_scores(
 def log_loss_words(found: dict[str, float]) -> str:
     """Write a log loss beside that of the class frequencies; "" where there is none.
 
+    Probabilities are called worse where chance seldom makes them so on these rows.
     ``found`` is what ``split_scores`` returns of one part of a data split.
     """
     if "log_loss" not in found or BASELINE not in found:
@@ -343,7 +368,7 @@ def log_loss_words(found: dict[str, float]) -> str:
     own, baseline = found["log_loss"], found[BASELINE]
     both = significant(own), significant(baseline)
     words = f"log loss {both[0]}, class frequencies alone {both[1]}"
-    if own > baseline + SAME_LOSS:
+    if own - baseline > max(SURE * found.get(BASELINE_ERROR, np.inf), SAME_LOSS):
         words += ". Its probabilities are worse than the class frequencies"
     return words
 

@@ -82,6 +82,17 @@ def test_what_test_rows_do_not_bear_out_is_not_told():
     assert greedy_gap(xor_tree(X, y), (X, y), (X_test, flipped)) is None
 
 
+def test_what_few_test_rows_bear_out_by_chance_is_not_told():
+    """With so many labels drawn anew neither tree is better on new rows."""
+    X, y = trap()
+    tree, said = xor_tree(X, y), 0
+    for seed in range(1, 21):
+        rng, (X_test, y_test) = np.random.default_rng(seed), trap(40, seed=seed)
+        labels = y_test.where(rng.random(40) > 0.65, rng.choice(y_test, 40))
+        said += greedy_gap(tree, (X, y), (X_test, labels)) is not None
+    assert said <= 2
+
+
 def test_missing_values_are_read_by_both():
     X, y = trap()
     X.loc[::7, X.columns[2:5]] = np.nan
