@@ -200,12 +200,18 @@ def run_dependence(
     loaded: LoadedRun, column: str, output: int
 ) -> importance.Dependence:
     """Return how predictions depend on a column, over a sample of test rows."""
-    values = importance.grid(loaded.split.X_train[column])
+    known = loaded.split.X_train[column].dropna()
+    values, seen = importance.step_ends(loaded.model, known), None
+    if values is None:
+        values = importance.grid(known)
+    else:
+        seen = np.unique(known.to_numpy(float))
     rows = importance.sample_rows(loaded.split.X_test)
     found = importance.dependence(loaded.model, rows, column, values, output)
     if loaded.split.weight is None:
-        return found
-    return replace(found, weight=loaded.split.weight.loc[rows.index].to_numpy())
+        return replace(found, seen=seen)
+    weight = loaded.split.weight.loc[rows.index].to_numpy()
+    return replace(found, seen=seen, weight=weight)
 
 
 @copied(16, "Letting fewer trees decide…")

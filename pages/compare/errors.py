@@ -12,13 +12,14 @@ from pages.cached.predictions import predictions
 from pages.cached.runs import LoadedRun, load_readable, ranked_classes
 from pages.compare.pair import Names, Pair, beside, names_of, pair_colors
 from pages.widgets.page import mode, page_link, show_figure
-from pages.widgets.words import capital, named_with_unit, plain, split_words, with_unit
+from pages.widgets.words import capital, plain, split_words, with_unit
 from treelab.data.split import some_rows
 from treelab.evaluation import comparison
 from treelab.evaluation.metrics import class_scores, confusion_matrix
 from treelab.figures.comparison import agreement_figure, residuals_figure
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.date_parts import with_dates
+from treelab.trees.text import target_title
 from treelab.trees.words import counted, listed, percent, significant
 
 MOST_NAMED = 3  # classes without a score
@@ -52,7 +53,7 @@ def show_outcomes(loaded: LoadedRun, key: str) -> None:
         _show_classes(loaded, truth, predicted, key)
         return
     truth, target_is = truth.astype(float), loaded.run.problem.target_is
-    name = named_with_unit(loaded.model.target, loaded.model.target_unit)
+    name = target_title(loaded.model)
     look = {"name": name, "target_is": target_is, "mode": mode()}
     show_figure(
         scatter_figure(truth, predicted, **look),

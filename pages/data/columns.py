@@ -9,7 +9,7 @@ from streamlit import column_config as config
 from pages.cached import store as cached
 from pages.state.choices import change_problem, changes, columns_and, with_targets
 from pages.widgets.page import mode, show_bars, show_figure
-from pages.widgets.words import named_with_unit, plain
+from pages.widgets.words import plain
 from treelab.data.encoding import least_text, parse_least
 from treelab.data.leaks import MANY_COLUMNS, MOST_LEAVES
 from treelab.data.problem import Problem
@@ -17,7 +17,7 @@ from treelab.evaluation.profile import Alone, alone_score, missing_words
 from treelab.figures.html import facts_table
 from treelab.figures.profile import associations_figure, distribution_figure
 from treelab.trees.date_parts import PARTS, parse_part, part_name
-from treelab.trees.words import counted, percent, significant
+from treelab.trees.words import counted, named_with_unit, percent, significant
 
 MOST_UNIT = 20  # letters of a unit
 _FACTS = ("meaning", "reason", "missing", "different", "example", "note")

@@ -7,12 +7,13 @@ from pages.cached.predictions import decided_rows, run_dependence, shuffled_impo
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row
 from pages.widgets.page import mode, page_link, pick_one, show_bars, show_figure
-from pages.widgets.words import fitted_words, named_with_unit, plain, with_unit
+from pages.widgets.words import fitted_words, plain, with_unit
 from treelab.evaluation import importance
 from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import dependence_figure
 from treelab.trees.feature import Feature
+from treelab.trees.text import target_title
 from treelab.trees.words import counted, percent, probability, significant
 
 
@@ -91,25 +92,34 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
         st.markdown("No training row has a value of this feature.")
         return
     own = importance.dependence(loaded.model, row.values, column, found.values, output)
-    title = named_with_unit(loaded.model.target, loaded.model.target_unit)
+    title = target_title(loaded.model)
     if classes is not None:
         title = f"probability of “{classes[output]}”"
     features = {own.column: own for own in loaded.model.features}
-    unread = Feature(column, "number" if found.is_number else "category")
-    feature = features.get(column, unread)
+    unit = dict(loaded.run.problem.units).get(column, "")
+    if (feature := features.get(column)) is None and found.is_number:
+        feature = Feature(column, unit=unit)
+    elif feature is None:
+        known = found.values.tolist()
+        feature = Feature(column, "category", categories=known, scores=[0] * len(known))
     write = significant if classes is None else probability
     words = plain(found.sentence(title, feature, write))
     st.markdown(words)
-    unit = dict(loaded.run.problem.units).get(column, "")
-    look = {"unit": unit, "dates": feature.is_date, "mode": mode()}
-    figure = dependence_figure(found, own.lines[0], title=title, **look)
+    look = {"title": title, "feature": feature, "mode": mode()}
+    figure = dependence_figure(found, own.lines[0], **look)
     show_figure(figure, key="dependence", alt=words)
+    joined = ""
+    if found.is_number and found.seen is None:
+        joined = (
+            f" Lines join predictions at {counted(len(found.values), 'value')}; "
+            "between two of them predictions may jump."
+        )
     st.caption(
         f"Mean over {counted(len(found.lines), 'test row')}"
         f"{', a sample' if len(found.lines) < len(loaded.split.y_test) else ''}"
         f"{plain(loaded.run.problem.weighted_words)}, all other features as these rows "
         "have them (partial dependence); a thin line is one row (ICE). Some of these "
-        "combinations may never occur."
+        f"combinations may never occur.{joined}"
     )
 
 

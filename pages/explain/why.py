@@ -12,13 +12,7 @@ from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.explain.which_row import Row
 from pages.widgets.page import mode, page_link, pick_one, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, show_tree
-from pages.widgets.words import (
-    fitted_words,
-    named_with_unit,
-    plain,
-    short_rule,
-    with_unit,
-)
+from pages.widgets.words import fitted_words, plain, short_rule, with_unit
 from treelab.evaluation import explanations, rashomon
 from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
 from treelab.evaluation.node_report import score_leaf
@@ -194,7 +188,7 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
         model, row.values, row.output, along_path=method == PATH
     )
     listed = explanations.reasons(model, row.values, found)
-    colors, title = None, named_with_unit(loaded.model.target, loaded.model.target_unit)
+    colors, title = None, text.target_title(loaded.model)
     if row.proba is not None:  # what speaks for the class, and what against it
         what = "log-odds" if _has_log_odds(loaded) else "probability"
         title = f"{what} of “{row.predicted}”"

@@ -24,7 +24,7 @@ from pages.widgets.page import (
 )
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import explained, named_with_unit, plain, split_words
+from pages.widgets.words import explained, plain, split_words
 from treelab.data.split import JOINED
 from treelab.editing import edits as kinds
 from treelab.editing.apply import Bench, apply_edit
@@ -275,7 +275,7 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         rows = bench(editing.loaded)
         x = rows.train.numbers(feature)[choice.at]
         fitted = rows.fitted.numbers(feature)[rows.fitted.at(tree, node)]
-        title = named_with_unit(feature.column, feature.unit)
+        title = feature.title
         if feature.is_clock:
             kind = "clock"
         elif feature.is_date:

@@ -12,10 +12,9 @@ from pages.cached.store import find_run, read_once, shared_store
 from treelab.data.split import SPLIT_NAMES
 from treelab.runs.store.database import StoreError
 from treelab.runs.users import NotAllowed
-from treelab.trees import words as in_words
-from treelab.trees.text import rule_text
+from treelab.trees.text import rule_text, target_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted
 
 LONGEST_RULE = 300  # letters that a sentence may hold
 
@@ -43,12 +42,7 @@ def capital(text: str) -> str:
 
 def with_unit(loaded: LoadedRun, value: float) -> str:
     """Write a value of the target with its unit."""
-    return in_words.with_unit(significant(value), loaded.model.target_unit)
-
-
-def named_with_unit(name: object, unit: str) -> str:
-    """Write what an axis shows, with its unit: "weight (kg)"."""
-    return f"{name} ({unit})" if unit else str(name)
+    return target_text(loaded.model, value)
 
 
 def short_rule(tree: Tree, node: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,14 @@ from treelab.evaluation.metrics import headline_score
 from treelab.trees.dates import days_text
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
-from treelab.trees.text import cell_text, term_fractions
+from treelab.trees.text import (
+    NumberCondition,
+    cell_text,
+    term_fractions,
+    written_threshold,
+)
 from treelab.trees.tree import OBLIQUE, Tree, knows_impurity
-from treelab.trees.words import counted, significant
+from treelab.trees.words import counted, significant, with_unit
 
 # What matters overall: by impurity at the splits, and by shuffling columns.
 #
@@ -173,6 +179,7 @@ def _ranked(columns, importance, std=None) -> pd.DataFrame:
 
 MOST_NUMBERS = 30
 MOST_CATEGORIES = 12
+MOST_STEPS = 100
 MOST_DEPENDENCE_ROWS = 200
 
 
@@ -189,6 +196,9 @@ class Dependence:
     lines: np.ndarray
     # float64 (n_rows,): of each row; None: all count alike.
     weight: np.ndarray | None = None
+    # The distinct values of training rows, ascending, where predictions are constant
+    # from one of ``values``, itself left out, to the next; None where they need not be.
+    seen: np.ndarray | None = None
 
     @property
     def mean(self) -> np.ndarray:
@@ -203,10 +213,30 @@ class Dependence:
             return f"The mean {title} does not depend on {self.column}."
         ends = []
         for name, place in (("lowest", low), ("highest", high)):
-            value = self.values[place]
-            text = days_text(value) if feature.is_date else cell_text(feature, value)
-            ends.append(f"{name}, {write(float(mean[place]))}, at {text}")
+            text = self.place_text(place, feature)
+            at = "" if feature.is_date and self.seen is not None else "at "
+            ends.append(f"{name}, {write(float(mean[place]))}, {at}{text}")
         return f"By {self.column}, the mean {title} is {', and '.join(ends)}."
+
+    def texts(self, feature: Feature) -> list[str]:
+        """Write each of the values; or the interval of the column that ends at it."""
+        return [self.place_text(place, feature) for place in range(len(self.values))]
+
+    def place_text(self, place: int, feature: Feature) -> str:
+        """Write a value, or the interval of the column that ends at it."""
+        value = self.values[place]
+        if self.seen is None:
+            return days_text(value) if feature.is_date else cell_text(feature, value)
+        given: dict[str, Any] = {}
+        for side, at in (("low", place - 1), ("high", place)):
+            if 0 <= at < len(self.values) - 1:
+                end = float(self.values[at])
+                above = np.searchsorted(self.seen, end, side="right")
+                near = self.seen[above - 1 : above + 1]
+                text = written_threshold(feature, end, *near)
+                given |= {side: end, f"{side}_text": text}
+        bound = NumberCondition(feature, **given).bound
+        return with_unit(bound, feature.unit) if bound else "all values"
 
 
 def dependence(
@@ -245,6 +275,32 @@ def grid(values: pd.Series) -> np.ndarray:
     ranks = np.quantile(known.to_numpy(float), places[::2], method="nearest")
     sizes = np.interp(places[1::2], [0, 1], distinct[[0, -1]])
     return np.unique(np.concatenate([ranks, sizes]))
+
+
+def step_ends(model, values: pd.Series) -> np.ndarray | None:
+    """Return where a model's predictions can change with a column of numbers.
+
+    They are the thresholds among its values, and the largest value: between two of
+    them, the second included, predictions are constant. None where they change at
+    other places, too, as with weighted sums, linear leaves or a predictor on top, or at
+    more than a hundred, and of other columns.
+    """
+    known = values.dropna().to_numpy()
+    if column_kind(values) != "number" or not len(known):
+        return None
+    if model.has_predictor:
+        return None
+    model = getattr(model, "tree", model)  # of a pruning path
+    own = [k for k, f in enumerate(model.features) if f.column == values.name]
+    if any(f.part is not None and f.part[1] == values.name for f in model.features):
+        return None
+    for name in ("weights", "leaf_weights"):
+        sums = getattr(model, name, None)
+        if sums is not None and sums[:, own].any():
+            return None
+    ends = np.unique(model.threshold[np.isin(model.feature, own)])
+    ends = ends[(ends >= known.min()) & (ends < known.max())]
+    return None if len(ends) > MOST_STEPS else np.append(ends, float(known.max()))
 
 
 def sample_rows(X: pd.DataFrame) -> pd.DataFrame:

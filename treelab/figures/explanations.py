@@ -12,9 +12,11 @@ from treelab.figures.style import (
     palette,
     shorten,
     template,
+    time_ticks,
     with_alpha,
 )
 from treelab.trees.dates import from_decimal_years
+from treelab.trees.feature import Feature
 from treelab.trees.words import counted, short, signed, significant
 
 # What each column changes in one prediction, from the mean to where it is.
@@ -146,6 +148,7 @@ def _folded(
 
 MOST_LINES = 60  # rows that are drawn
 FEW_VALUES = 6  # that each have a tick
+_EVEN = 101  # places of steps that can be pointed at
 DEPENDENCE_NAME_LENGTH = 18  # letters of a category
 
 
@@ -154,60 +157,72 @@ def dependence_figure(
     own: np.ndarray | None = None,
     *,
     title: str,
-    unit: str = "",
-    dates: bool = False,
+    feature: Feature,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw the mean prediction by the values of a column, and rows behind it.
 
     ``own`` (n_values,) are predictions of the one row that is explained; the title is
-    what is predicted, with its unit, the unit that of the column, whose dates are years
-    with decimals.
+    what is predicted, with its unit. The feature is that of the column: its dates and
+    times are written as such.
     """
     theme = palette(mode)
-    x = found.values.tolist() if found.is_number else list(range(len(found.values)))
-    if dates:
-        x = from_decimal_years(found.values).tolist()
+    values, shape = found.values, "linear"
+    place = np.arange(len(values))
+    if found.seen is not None:
+        # Up to each value the line is level; between them there is much to point at.
+        shape, even = "vh", np.linspace(found.seen[0], found.seen[-1], _EVEN)
+        values = np.union1d(values, even)
+        place = np.searchsorted(found.values, values)
+    x = values.tolist() if found.is_number else list(range(len(values)))
+    if feature.is_date:
+        x = from_decimal_years(values).tolist()
+    ends = np.union1d(0, np.flatnonzero(np.diff(place, append=-1)))
     lines = found.lines[:: max(1, -(-len(found.lines) // MOST_LINES))]
     figure = go.Figure()
     figure.add_scatter(
-        x=[*x, None] * len(lines),
-        y=[value for line in lines.tolist() for value in [*line, None]],
+        x=[*(x[end] for end in ends), None] * len(lines),
+        y=[value for line in lines[:, place[ends]] for value in [*line.tolist(), None]],
         mode="lines",
-        line={"color": with_alpha(theme.muted, 0.25), "width": 1},
+        line={"color": with_alpha(theme.muted, 0.25), "width": 1, "shape": shape},
         hoverinfo="skip",
         name="single rows",
     )
     # Between categories there is nothing that a line could show.
     marks = "lines" if found.is_number else "markers"
+    texts = [escape_html(text) for text in found.texts(feature)]
     drawn: list[tuple] = [("mean", found.mean, theme.text, None, None)]
     if own is not None:
         drawn.append(("this row", np.asarray(own), theme.accent, "dash", "diamond"))
     for label, y, color, dash, symbol in drawn:
         figure.add_scatter(
             x=x,
-            y=y.tolist(),
+            y=y[place].tolist(),
             mode=marks,
-            line={"color": color, "width": 3, "dash": dash},
+            line={"color": color, "width": 3, "dash": dash, "shape": shape},
             marker={"color": color, "size": 11, "symbol": symbol},
-            hovertemplate="%{y:.3g}<extra>%{fullData.name}</extra>",
+            customdata=[texts[k] for k in place],
+            hovertemplate="%{y:.3g} (%{customdata})<extra>%{fullData.name}</extra>",
             name=label,
         )
-    name = f"{found.column} ({unit})" if unit else found.column
-    axis = {"title": {"text": escape_html(name)}, "nticks": 8}
-    if not found.is_number or len(x) <= FEW_VALUES:
-        axis["tickvals"] = x
+    name = escape_html(feature.title)
+    axis = {"title": {"text": name}, "unifiedhovertitle": {"text": name}, "nticks": 8}
+    few = found.values if found.seen is None else found.seen
     if not found.is_number:
         names = (shorten(str(value), DEPENDENCE_NAME_LENGTH) for value in found.values)
-        axis |= {"ticktext": [escape_html(name) for name in names]}
+        axis |= {"tickvals": x, "ticktext": [escape_html(name) for name in names]}
         axis["tickangle"] = -35 if len(x) > 4 else 0
+    elif feature.is_clock:
+        axis |= time_ticks(values[0], values[-1])
+    elif len(few) <= FEW_VALUES:
+        axis["tickvals"] = from_decimal_years(few) if feature.is_date else few
     return figure.update_layout(
         template=template(mode),
         height=380,
         margin={"l": 8, "r": 8, "t": 40, "b": 8},
         xaxis=axis,
         yaxis={"title": {"text": escape_html(title)}, "nticks": 6},
-        hovermode="x",
+        hovermode="x unified",
     )
 
 

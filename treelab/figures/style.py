@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from treelab.trees.colors import OKABE_ITO, Mode, mix, palette
+from treelab.trees.words import clock_text, round_times
 
 # Colours of learners and classes; those of the light and the dark mode are a tree's.
 
@@ -177,7 +178,16 @@ def template(mode: Mode = "light") -> go.layout.Template:
     return go.layout.Template(layout=layout)
 
 
-# Bins of a histogram.
+# Bins of a histogram, and ticks of an axis of times.
+
+
+def time_ticks(low: float, high: float, most: int = 7) -> dict[str, list]:
+    """Return the ticks of an axis of hours that are times, from the first to the last.
+
+    Plotly has no scale for these: its dates know no 25:30.
+    """
+    values = round_times(low, high, most)
+    return {"tickvals": values, "ticktext": [clock_text(value) for value in values]}
 
 
 def even_edges(low: float, high: float, n_bins: int) -> np.ndarray:

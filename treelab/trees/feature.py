@@ -22,6 +22,7 @@ from treelab.trees.cells import (
 )
 from treelab.trees.date_parts import parse_part, with_date_parts
 from treelab.trees.frames import as_pandas, form_of_moments, named_frame, plain_frame
+from treelab.trees.words import named_with_unit
 
 KINDS = ("number", "category")
 
@@ -146,6 +147,11 @@ class Feature:
             and self.form.is_clock
             and self.part is None
         )
+
+    @property
+    def title(self) -> str:
+        """Its column as axes and fields are called: "weight (kg)"; of times without."""
+        return named_with_unit(self.column, "" if self.is_clock else self.unit)
 
     @property
     def missing_interval(self) -> tuple[float, float] | None:

@@ -31,12 +31,14 @@ from treelab.trees.words import (
     grouped,
     joined,
     last_time,
+    named_with_unit,
     parse,
     percent,
     probability,
     quoted,
     short,
     short_names,
+    short_time,
     shortest,
     significant,
     threshold_text,
@@ -440,11 +442,23 @@ def shown_threshold(tree: Tree, node: int) -> str:
     between = (np.nan, np.nan) if tree.between is None else tree.between[node]
     threshold, low, high = map(float, (tree.threshold[node], *between))
     feature = tree.features[tree.feature[node]]
+    near = _threshold_near(tree, node)
+    return written_threshold(feature, threshold, low, high, near)
+
+
+def written_threshold(
+    feature: Feature, threshold: float, low: float, high: float, near: float = inf
+) -> str:
+    """Return a threshold of a number column in its own words, without its unit.
+
+    A date is the first moment after it, a time the last that is not; ``low``, ``high``
+    and ``near`` are as of ``threshold_text``.
+    """
     if feature.is_date and np.isfinite(threshold):
         return first_moment_after(threshold, low, high)
     if feature.is_clock and np.isfinite(threshold):
         return last_time(threshold, low, high)
-    return threshold_text(threshold, low, high, _threshold_near(tree, node))
+    return threshold_text(threshold, low, high, near)
 
 
 def _threshold_near(tree: Tree, node: int) -> float:
@@ -916,6 +930,25 @@ def cell_text(feature, cell) -> str:
         return text if feature.is_date else with_unit(text, feature.unit)
     text, known = quoted(value), value in feature.categories
     return text if known else f"{text}, which no training row held"
+
+
+def predicts_times(model) -> bool:
+    """Whether what a model predicts was written as times, and is so in words."""
+    return model.target_form is not None and model.target_form.is_clock
+
+
+def target_title(model) -> str:
+    """Return what a model predicts as an axis is called: "price (€)"."""
+    return named_with_unit(
+        model.target, "" if predicts_times(model) else model.target_unit
+    )
+
+
+def target_text(model, value: float) -> str:
+    """Write a value of the target, or a distance between two, with its unit."""
+    if predicts_times(model):
+        return short_time(value)
+    return with_unit(significant(value), model.target_unit)
 
 
 def number_in_words(feature: Feature, value: float) -> str:

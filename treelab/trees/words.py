@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from functools import lru_cache
 from itertools import takewhile
-from math import floor, inf, isfinite, isnan, log10, nan
+from math import ceil, floor, inf, isfinite, isnan, log10, nan
 
 HOURS = "hours"  # the unit of times of day
 
@@ -234,6 +234,19 @@ def clock_text(hours: float) -> str:
     return f"−{text}" if hours < 0 and text != "0:00" else text
 
 
+def short_time(hours: float) -> str:
+    """Return hours of a mean or an error as ``clock_text`` does, rounded.
+
+    To the minute, second or millisecond, the first that is off by 0.5% at most.
+    """
+    for parts in (60, 3600):  # of an hour
+        if abs(hours) < _MOST_HOURS:
+            shown = round(hours * parts) / parts
+            if abs(shown - hours) <= 0.005 * abs(hours):
+                return clock_text(shown)
+    return clock_text(hours) if isfinite(hours) else significant(hours)
+
+
 def parse_clock(text: str) -> float:
     """Return the hours that ``clock_text`` wrote."""
     hours, minutes, *seconds = text.strip("−").split(":")
@@ -261,6 +274,20 @@ def last_time(threshold: float, low: float = nan, high: float = nan) -> str:
     return clock_text(shown)
 
 
+_STEPS = (1, 2, 5, 10, 15, 30)  # of minutes and seconds, as clocks are marked
+
+
+def round_times(low: float, high: float, most: int = 7) -> list[float]:
+    """Return at most so many round times between two numbers of hours, for axes."""
+    least = max(high - low, 1e-9) / most
+    hours = [n / 3600 for n in _STEPS] + [n / 60 for n in _STEPS] + [1, 2, 3, 6, 12, 24]
+    step = next((own for own in hours if own >= least), 24 * ceil(least / 24))
+    if least < hours[0]:
+        step = 10.0 ** ceil(log10(least * 3600)) / 3600
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [step * n for n in range(first, last + 1)]
+
+
 # Names of columns, categories and units as people read them.
 
 
@@ -277,6 +304,11 @@ def with_unit(text: str, unit: str) -> str:
     if unit == HOURS and _TIME_LAST.search(text):
         return text
     return f"{text}{unit}" if unit == "%" else f"{text} {unit}".rstrip()
+
+
+def named_with_unit(name: object, unit: str) -> str:
+    """Write what an axis shows, with its unit: "weight (kg)"."""
+    return f"{name} ({unit})" if unit else str(name)
 
 
 def clean(name) -> str:

@@ -1,12 +1,22 @@
 """Partial dependence and the lines of single rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests.figures.small_trees import stump_and_more
 from tests.trees.make import make_table, make_tree
-from treelab.evaluation.importance import dependence, grid, sample_rows
+from treelab.evaluation.importance import (
+    Dependence,
+    dependence,
+    grid,
+    sample_rows,
+    step_ends,
+)
+from treelab.trees.cells import CellForm
+from treelab.trees.feature import Feature
 
 
 @pytest.mark.parametrize("column", ["width", "job"])
@@ -48,3 +58,36 @@ def test_a_sample_has_few_rows_in_their_order():
     assert len(rows) == 200
     assert rows["x"].is_monotonic_increasing
     assert sample_rows(X[:10]).equals(X[:10])
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_between_step_ends_nothing_changes(n_classes):
+    rng = np.random.default_rng(6)
+    tree, X = make_tree(rng, 12, n_classes=n_classes), make_table(rng, 200)
+    ends = step_ends(tree, X["width"])
+    assert ends[-1] == X["width"].max()
+    seen = np.sort(X["width"].dropna().unique())
+    exact = dependence(tree, X[:20], "width", seen).lines
+    steps = dependence(tree, X[:20], "width", ends).lines
+    assert (steps[:, np.searchsorted(ends, seen)] == exact).all()
+    assert 1 < len(ends) < len(seen)
+
+
+def test_what_changes_elsewhere_too_has_no_steps():
+    rng = np.random.default_rng(7)
+    X = make_table(rng, 50)
+    assert step_ends(make_tree(rng, 12, oblique=0.5), X["width"]) is None
+    assert step_ends(make_tree(rng, 12, n_classes=0, linear=True), X["width"]) is None
+    assert step_ends(make_tree(rng, 12), X["job"]) is None
+    assert step_ends(make_tree(rng, 12), X["width"] * np.nan) is None
+
+
+def test_intervals_and_places_of_times_are_told_as_times():
+    times = Feature("at", unit="hours", form=CellForm(unit="hours", times="h:mm"))
+    lines = np.array([[0.2, 0.75]])
+    steps = Dependence("at", np.array([17 + 1 / 60, 20.0]), True, lines)
+    assert "lowest, 0.200, at 17:01, and highest" in steps.sentence("price", times)
+    seen = np.array([6.0, 17.0, 17.5, 20.0])
+    steps = replace(steps, values=np.array([17.25, 20.0]), seen=seen)
+    words = "lowest, 0.200, at ≤ 17:15, and highest, 0.750, at > 17:15."
+    assert steps.sentence("price", times).endswith(words)
