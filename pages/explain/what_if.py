@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, isnan, log10
 
 import numpy as np
 import pandas as pd
@@ -12,23 +12,17 @@ from pages.cached.predictions import known_values, predictions
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row, predicted_row
 from pages.explain.why import prediction_words, show_path, show_prediction
-from pages.widgets.page import pick_moment, pick_one
+from pages.widgets.page import pick_moment, pick_one, pick_time
 from pages.widgets.words import plain, with_unit
 from treelab.data.columns import column_kind
 from treelab.evaluation import counterfactuals
 from treelab.figures.tree import columns_by_path
-from treelab.trees.dates import (
-    coarsest_unit,
-    decimal_years,
-    from_decimal_years,
-    read_times,
-)
+from treelab.trees.dates import coarsest_unit, decimal_years, from_decimal_years
 from treelab.trees.tree import OBLIQUE
 from treelab.trees.words import apart, clock_text, shortest
 
 MOST = 3  # counterfactuals that are shown
 ANY = "any other"
-HOUR = np.timedelta64(1, "h")
 
 
 def show_what_if(loaded: LoadedRun, row: Row) -> None:
@@ -198,17 +192,11 @@ def _time_field(label: str, key: str, now, seen: pd.Series) -> float | None:
     st.session_state.setdefault(key, None if put is None else clock_text(put))
     first, last = clock_text(seen.min()), clock_text(seen.max())
     words = f"Training rows: {first} to {last}; empty means missing."
-    text = st.text_input(label, None, key=key, help=words, **_EMPTY)
-    if not text:
-        return None
-    for own in (put, now):
-        if pd.notna(own) and text == clock_text(own):  # to the last digit
-            return float(own)
-    hours = read_times(pd.Series([text.strip().replace("−", "-")])) / HOUR
-    if hours.isna().all():
-        st.error(f"Write a time as {last}.")
-        return None if pd.isna(now) else float(now)
-    return float(hours.iloc[0])
+    known = [float(own) for own in (put, now) if pd.notna(own)]
+    hours = pick_time(label, key, seen.max(), known, help=words, **_EMPTY)
+    if hours is None or not isnan(hours):
+        return hours
+    return None if pd.isna(now) else float(now)
 
 
 def _number_field(label: str, key: str, seen: pd.Series) -> float | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
+from math import isnan, nan
 
 import numpy as np
 import pandas as pd
@@ -11,19 +12,21 @@ import streamlit as st
 from pages.cached import predictions as cached
 from pages.cached.runs import WHOLE, LoadedRun, ranked_classes
 from pages.state.choices import new_in_address, whole_number, write_address
-from pages.widgets.page import pick_moment, pick_one
+from pages.widgets.page import pick_moment, pick_one, pick_time
 from pages.widgets.words import plain
 from treelab.data.columns import column_kind
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.evaluation.explanations import rows_where
 from treelab.trees.date_parts import looks_like_dates
-from treelab.trees.dates import decimal_years
+from treelab.trees.dates import decimal_years, read_hours
+from treelab.trees.text import predicts_times
 from treelab.trees.tree import plain_label
-from treelab.trees.words import counted, shortest
+from treelab.trees.words import counted, short_time, shortest
 
 _TEST, _NEW = "test", "new"
 _SOURCES = {_TEST: "Test rows", WHOLE: "All rows", _NEW: "New rows"}
 _ALL = "all"
+_HALF = 0.5 / 3_600_000  # hours: half a millisecond, as times are written to one
 _MOST_CLASSES = 12  # of which typical rows are offered
 _HELP = (
     "Least sure: the two largest probabilities differ least (numbers: the leaf's "
@@ -135,7 +138,7 @@ def _places(loaded: LoadedRun, source: str) -> np.ndarray:
         for name in ("at least", "at most", "among")
     )
     values = _column(loaded, source, column)
-    ends = _number(low), _number(high, is_last=True)
+    ends = _number(low, -_HALF), _number(high, _HALF, is_last=True)
     return places[rows_where(values, *ends, among or None)[places]]
 
 
@@ -194,11 +197,15 @@ def _pick_filter(loaded: LoadedRun, source: str) -> None:
     values = _column(loaded, source, column)
     then = {"on_change": _go, "args": (loaded, 0)}
     if column_kind(values) == "number":
-        dates = looks_like_dates(values)
+        dates, times = looks_like_dates(values), _holds_times(loaded, column)
         for side, seen in (("at least", values.min()), ("at most", values.max())):
             field = {"key": _key(loaded, f"{side}-{column}"), **then}
             if dates:
                 pick_moment("From" if side == "at least" else "To", **field)
+                continue
+            if times:
+                field["placeholder"] = short_time(seen)
+                pick_time(side.capitalize(), example=seen, **field)
                 continue
             seen = shortest(float(seen))
             field |= {"placeholder": seen, "format": "%.6g"}
@@ -209,8 +216,23 @@ def _pick_filter(loaded: LoadedRun, source: str) -> None:
     st.multiselect("Is one of", options, key=key, **then)
 
 
-def _number(bound, *, is_last: bool = False) -> float | None:
-    """Return a bound as its column counts: a day as years, its end where it is last."""
+def _holds_times(loaded: LoadedRun, name: str) -> bool:
+    """Whether numbers that rows can be filtered by were written as times."""
+    for own in loaded.model.features:
+        if own.column == name:
+            return own.is_clock
+    is_column = name in loaded.split.X_test.columns
+    return not is_column and predicts_times(loaded.model)
+
+
+def _number(bound, room: float, *, is_last: bool = False) -> float | None:
+    """Return a bound as its column counts: a day as years, its end where it is last.
+
+    A time is in hours, with some room for what was rounded.
+    """
+    if isinstance(bound, str):
+        hours = read_hours(bound) if bound else nan
+        return None if isnan(hours) else hours + room
     if not isinstance(bound, date):
         return bound
     moment = np.datetime64(bound, "us")

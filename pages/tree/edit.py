@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
+from math import isnan
 
 import numpy as np
 import streamlit as st
@@ -20,6 +21,7 @@ from pages.widgets.page import (
     page_link,
     pick_moment,
     pick_one,
+    pick_time,
     show_figure,
 )
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
@@ -41,7 +43,7 @@ from treelab.runs.jobs.edited import bench_of, create_trained, save_edited
 from treelab.runs.run_words import run_name, score
 from treelab.runs.store.run import Run
 from treelab.trees.constraints import violations, with_order
-from treelab.trees.dates import coarsest_unit, last_before, moment_after
+from treelab.trees.dates import coarsest_unit, last_before, moment_after, read_hours
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import prune_empty
 from treelab.trees.text import left_categories, node_title
@@ -297,9 +299,11 @@ def _show_threshold(editing: Editing, choice: _Choice) -> None:
         own = float(stop) if unit == "s" else moment_after(stop, unit)
         if choice.is_current:
             at = own if isinstance(own, float) else last_before(own)
-            do(editing.loaded, kinds.SetThreshold(editing.path, at, kind == "date"))
+            what = kind == "date", kind == "clock"
+            do(editing.loaded, kinds.SetThreshold(editing.path, at, *what))
         else:
-            st.session_state[_threshold_key(editing, choice)] = own
+            text = stops[stop] if kind == "clock" else own
+            st.session_state[_threshold_key(editing, choice)] = text
 
     # Under one key the component stays as it is while data change.
     drawn = x, _groups(editing, choice.at), stops, threshold
@@ -326,6 +330,8 @@ def _enter(
     """
     key, wanted = _threshold_key(editing, choice), choice.split.threshold
     own = wanted if unit == "s" else moment_after(wanted, unit)
+    if kind == "clock":
+        own = figures.threshold_stops(*values, wanted, kind=kind).get(wanted, "")
     if choice.is_current or st.session_state.get(key) is None:
         key = _shown(editing, choice, own)
     now = st.session_state[key]
@@ -338,13 +344,20 @@ def _enter(
         if choice.is_current and moment == own:
             return wanted
         return None if moment is None else last_before(moment)
+    if kind == "clock":
+        words = "Or drag the line."
+        hours = pick_time("Threshold", example=wanted, help=words, **given)
+        if choice.is_current or hours is None:
+            return wanted if choice.is_current else None
+        is_own = isnan(hours) or st.session_state[key] == own
+        return wanted if is_own else hours
     # Not rounded as the line and the tree write it: what is set is what is seen here.
     texts = [figures.threshold_stops(*values, now).get(now, "")]
     texts += [] if now is None else [shortest(now)]
     decimals = max(len(text.partition(".")[2]) for text in texts)
     span = float(np.ptp(values[0][np.isfinite(values[0])]))
     return st.number_input(
-        "Threshold (hours)" if kind == "clock" else "Threshold",
+        "Threshold",
         value=None,
         step=10.0 ** round(np.log10(span / 100)),
         format="%.6g" if "e" in "".join(texts) else f"%.{decimals}f",
@@ -353,7 +366,9 @@ def _enter(
     )
 
 
-def _shown(editing: Editing, choice: _Choice, threshold: float | date | None) -> str:
+def _shown(
+    editing: Editing, choice: _Choice, threshold: float | date | str | None
+) -> str:
     """Put a threshold into its field; return the field's key.
 
     Where the threshold was changed by other means than its field, as by the line or
@@ -369,7 +384,7 @@ def _shown(editing: Editing, choice: _Choice, threshold: float | date | None) ->
     return f"{name}-{number}"
 
 
-def _move(editing: Editing, key: str, drawn: float | date | None) -> None:
+def _move(editing: Editing, key: str, drawn: float | date | str | None) -> None:
     """Move the split's threshold to the one that was written.
 
     An interrupted page's field is reported as changed once more, though nobody wrote
@@ -378,11 +393,16 @@ def _move(editing: Editing, key: str, drawn: float | date | None) -> None:
     now, then = choices.edit_session(editing.loaded.run.id), editing.session
     is_late = (now.edits, now.position) != (then.edits, then.position)
     threshold = st.session_state[key]
-    if threshold in (None, drawn) or is_late:
+    if threshold in (None, "", drawn) or is_late:
         return
-    if is_date := isinstance(threshold, date):
+    is_date, is_time = isinstance(threshold, date), isinstance(threshold, str)
+    if is_date:
         threshold = last_before(threshold)
-    do(editing.loaded, kinds.SetThreshold(editing.path, threshold, is_date))
+    elif is_time and isnan(threshold := read_hours(text := threshold)):
+        words = f"“{text}” is no time. Write it as {drawn}."
+        st.session_state["edit-refused"] = words
+        return
+    do(editing.loaded, kinds.SetThreshold(editing.path, threshold, is_date, is_time))
 
 
 def _threshold_key(editing: Editing, choice: _Choice) -> str:

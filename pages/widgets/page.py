@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import date
+from math import isnan
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,7 +22,8 @@ from treelab.figures.style import learner_color, text_on
 from treelab.runs.run_words import distinct, run_names, score
 from treelab.runs.store.run import Run
 from treelab.trees.colors import Mode, Palette, mix, palette
-from treelab.trees.words import counted, significant
+from treelab.trees.dates import read_hours
+from treelab.trees.words import counted, short_time, significant
 
 DRAWING, MOST_STARTING = 3.0, 10.0  # seconds that what can wait gives others
 _THEN = '<span class="quiet">›</span>'
@@ -278,6 +280,21 @@ def pick_moment(label: str, key: str, unit: str = "D", **given):
     field = st.date_input if unit == "D" else st.datetime_input
     ends = {"min_value": date.min, "max_value": date.max}
     return field(label, None, key=key, **ends, **given)
+
+
+def pick_time(
+    label: str, key: str, example: float, known: Iterable[float] = (), **given
+) -> float | None:
+    """Let the visitor write a time of day or a duration; return its hours.
+
+    NaN where the text is no time, with a word as which ``example`` to write it. The
+    ``known`` hours are as of ``read_hours``.
+    """
+    if not (text := st.text_input(label, None, key=key, **given)):
+        return None
+    if isnan(hours := read_hours(text, known)):
+        st.error(f"Write a time as {short_time(example)}.")
+    return hours
 
 
 def cells(n: int, across: int, gap: str = "medium") -> list:

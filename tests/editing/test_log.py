@@ -74,6 +74,13 @@ def test_a_threshold_is_written_so_that_values_keep_their_side(threshold, words)
     assert SetSplit("", "a", threshold).sentence().endswith(f"split by a ≤ {words}.")
 
 
+def test_a_threshold_that_is_a_time_is_written_as_one():
+    split = SetSplit("", "begun", 17 + 2 / 60, is_time=True)
+    assert split.sentence() == "At the root: split by begun ≤ 17:02."
+    moved = SetThreshold("L", 17.5, is_time=True)
+    assert moved.sentence() == "At L: threshold moved to 17:30."
+
+
 def test_a_threshold_that_is_a_date_is_written_as_one():
     day = date(2020, 4, 3)
     split = SetSplit("", "sold", last_before(day), is_date=True)

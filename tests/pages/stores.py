@@ -14,6 +14,7 @@ from treelab.runs.jobs.fit import fitted_split, model_size, with_names
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId
 from treelab.training.events import Progress
+from treelab.trees.cells import HOURS, CellForm, note_forms
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature
 from treelab.trees.predictor import NodePredictor
@@ -233,6 +234,24 @@ def add_run(store: RunStore, learner: str, target: str = "kind", **options) -> s
         store.add_path(run_id, size_path(model))
     store.finish(run_id, options.get("state", "done"), metrics=found, summary=summary)
     return run_id
+
+
+def add_run_of_times(store, monkeypatch) -> str:
+    """Add a run of one split, of a column that holds times of day; return its id."""
+    frame = table().assign(radius=np.arange(240) / 10)  # a row each six minutes
+    form = CellForm(unit=HOURS, times="h:mm", example="0:00")
+    note_forms(frame, {"radius": form})
+    monkeypatch.setitem(globals(), "table", lambda: frame)
+    when = Feature("radius", unit=HOURS, form=form)
+
+    def stump(classes, target, split):
+        names = {"classes": classes, "target": target}
+        value = [[0.9, 0.1], [0.1, 0.9]]
+        tree = Tree.complete((when,), [0], [12.05], [True], value, **names)
+        return tree.with_rows(*split.rows("train")[:2])
+
+    monkeypatch.setitem(MAKERS, "cart", stump)
+    return add_run(store, "cart", "ripe", columns=["radius"])
 
 
 OF_THE_MODEL = (

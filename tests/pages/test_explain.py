@@ -11,13 +11,13 @@ import pytest
 
 from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
-from tests.pages.stores import add_run, table
+from tests.pages.stores import add_run, add_run_of_times, table
 from treelab.evaluation.ensembles import rows_decided_by_one
-from treelab.trees.cells import HOURS, CellForm, note_forms
+from treelab.trees.cells import CellForm, note_forms
 from treelab.trees.dates import ISO, decimal_years
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
-from treelab.trees.words import percent, probability
+from treelab.trees.words import clock_text, percent, probability
 
 
 def split_of(store, run):
@@ -162,21 +162,24 @@ def test_a_time_that_changes_the_prediction_can_be_tried(visit, store, monkeypat
     assert {before, after} == {"True", "False"}
 
 
+def test_rows_are_filtered_by_times(visit, store, monkeypatch):
+    run = add_run_of_times(store, monkeypatch)
+    app = visit("explain", run=run, row="1")
+    app.selectbox(key=f"rows-column-{run}").set_value("radius").run()
+    field = app.text_input(key=f"rows-at least-radius-{run}")
+    hours = split_of(store, run).X_test["radius"]
+    assert field.placeholder == clock_text(hours.min())
+    late = np.sort(hours)[-3]
+    field.set_value(clock_text(late)).run()
+    assert "1 of 3 rows" in page_text(app)
+    assert hours.iloc[app.session_state["row"] - 1] >= late
+    app.text_input(key=field.key).set_value("soon").run()
+    assert app.error[0].value.startswith("Write a time as ")
+    assert not app.exception
+
+
 def test_a_time_of_day_is_written_and_read_as_one(visit, store, monkeypatch):
-    frame = table().assign(radius=np.arange(240) / 10)  # a row each six minutes
-    form = CellForm(unit=HOURS, times="h:mm", example="0:00")
-    note_forms(frame, {"radius": form})
-    monkeypatch.setattr(stores, "table", lambda: frame)
-    when = Feature("radius", unit=HOURS, form=form)
-
-    def stump(classes, target, split):
-        names = {"classes": classes, "target": target}
-        value = [[0.9, 0.1], [0.1, 0.9]]
-        tree = Tree.complete((when,), [0], [12.05], [True], value, **names)
-        return tree.with_rows(*split.rows("train")[:2])
-
-    monkeypatch.setitem(stores.MAKERS, "cart", stump)
-    run = add_run(store, "cart", "ripe", columns=["radius"])
+    run = add_run_of_times(store, monkeypatch)
     app = visit("explain", run=run, row="1", tab="What if")
     (field,) = [own for own in app.text_input if own.label == "radius"]
     hours, minutes = map(int, field.value.split(":"))

@@ -9,7 +9,7 @@ from pages.cached.runs import load_run
 from pages.tree.edit import after, candidates_at
 from tests.pages import stores
 from tests.pages.shown import page_text, viewers
-from tests.pages.stores import add_run
+from tests.pages.stores import add_run, add_run_of_times
 from treelab.editing.edits import Forbid, Lock, Prefer, Prune, SetThreshold, Unlock
 from treelab.editing.log import EditLog
 from treelab.runs.store.workers import ProcessId
@@ -71,6 +71,26 @@ def test_a_threshold_moves_a_column_is_forbidden_and_a_lock_holds(visit, store):
     assert "is locked" in app.warning[0].value
     press(app, "end", run)
     assert app.metric[2].label == "macro F1 · test, 48 rows"
+
+
+def test_a_threshold_of_times_is_written_as_one(visit, store, monkeypatch):
+    run = add_run_of_times(store, monkeypatch)
+    app = visit("tree", edit="true", run=run)
+    field = app.text_input(key=f"edit-at-{run}--radius-0")
+    assert (field.label, field.value) == ("Threshold", "12:03")
+    field.set_value("9 PM").run()
+    edits = app.session_state[f"edits-{run}"].current
+    assert edits == (SetThreshold("", 21.0, is_time=True),)
+    assert "threshold moved to 21:00." in page_text(app).replace("\\", "")
+    assert app.text_input(key=field.key).value == "21:00"
+    app.text_input(key=field.key).set_value("soon").run()
+    assert "“soon” is no time. Write it as 21:00." in app.warning[0].value.replace(
+        "\\", ""
+    )
+    assert app.session_state[f"edits-{run}"].current == edits
+    press(app, "undo", run)
+    (field,) = [own for own in app.text_input if own.label == "Threshold"]
+    assert field.value == "12:03"
 
 
 def test_a_proposed_threshold_is_taken_as_it_is_not_as_it_is_rounded(visit, store):

@@ -29,6 +29,7 @@ class Candidate:
     gain: float
     n_left: int  # rows on that side
     is_date: bool = False  # whether the threshold is one, as a year with decimals
+    is_time: bool = False  # whether it is one, as hours
 
     def edit(self, path: str) -> SetSplit:
         """Return the edit that gives a node this split."""
@@ -39,6 +40,7 @@ class Candidate:
             self.categories,
             self.missing_left,
             self.is_date,
+            self.is_time,
         )
 
 
@@ -119,8 +121,8 @@ def _number(
     low, high = values[groups.code[[cut.place, cut.place + 1]]]
     threshold = float(midpoint(low, high))
     gain, _, side, n_left = cut
-    is_date = feature.is_date
-    return Candidate(feature.column, threshold, None, side, gain, n_left, is_date)
+    found = threshold, None, side, gain, n_left, feature.is_date, feature.is_clock
+    return Candidate(feature.column, *found)
 
 
 def _category(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from treelab.editing.paths import SIDES
 from treelab.trees.dates import moment_text
-from treelab.trees.words import listed, quoted, threshold_text
+from treelab.trees.words import last_time, listed, quoted, threshold_text
 
 MOST_DEPTH = 64  # letters of a path
 
@@ -62,6 +62,7 @@ class SetSplit(Edit):
     categories: tuple[str, ...] | None = None
     missing_left: bool = False  # whether rows without a value go left
     is_date: bool = False  # whether the threshold is a date, as a year with decimals
+    is_time: bool = False  # whether it is a time, as hours
 
     kind: ClassVar[str] = "split"
 
@@ -76,14 +77,13 @@ class SetSplit(Edit):
             object.__setattr__(self, "categories", _texts(self.categories))
         _check_bool("missing_left", self.missing_left)
         _check_bool("is_date", self.is_date)
+        _check_bool("is_time", self.is_time)
 
     def sentence(self) -> str:
         """Return the edit in words."""
         missing = " (or missing)" if self.missing_left else ""
         if self.threshold is not None:
-            bound = f"≤ {_number_text(self.threshold)}"
-            if self.is_date:
-                bound = f"before {moment_text(self.threshold)}"
+            bound = _bound_text(self.threshold, self.is_date, self.is_time, "≤ ")
             return f"{self._place}: split by {self.column} {bound}{missing}."
         names = listed(self.categories or (), write=quoted)
         return f"{self._place}: split by {self.column} in {names}{missing}."
@@ -95,6 +95,7 @@ class SetThreshold(Edit):
 
     threshold: float
     is_date: bool = False  # as of ``SetSplit``
+    is_time: bool = False
 
     kind: ClassVar[str] = "threshold"
 
@@ -102,12 +103,11 @@ class SetThreshold(Edit):
         super().__post_init__()
         object.__setattr__(self, "threshold", _finite(self.threshold))
         _check_bool("is_date", self.is_date)
+        _check_bool("is_time", self.is_time)
 
     def sentence(self) -> str:
         """Return the edit in words."""
-        to = _number_text(self.threshold)
-        if self.is_date:
-            to = f"before {moment_text(self.threshold)}"
+        to = _bound_text(self.threshold, self.is_date, self.is_time)
         return f"{self._place}: threshold moved to {to}."
 
 
@@ -229,6 +229,13 @@ def _check_bool(name: str, value) -> None:
     """Raise ValueError unless the value is true or false."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be true or false, got {value!r}.")
+
+
+def _bound_text(threshold: float, is_date: bool, is_time: bool, sign: str = "") -> str:
+    """Write what goes left: before a date, else up to a number or a time."""
+    if is_date:
+        return f"before {moment_text(threshold)}"
+    return f"{sign}{last_time(threshold) if is_time else _number_text(threshold)}"
 
 
 def _number_text(threshold: float) -> str:

@@ -1,11 +1,12 @@
 """Dates in tables: how they are written, and as numbers."""
 
+from collections.abc import Iterable
 from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
 
-from treelab.trees.words import parse
+from treelab.trees.words import clock_text, parse
 
 # Dates as text: years with decimals, so that trees can split them as numbers.
 
@@ -136,6 +137,18 @@ def read_times(texts: pd.Series, style: str = "") -> pd.Series:
             times = _since_midnight(written)
         found = found.fillna(times.dt.as_unit("ns").reindex(texts.index))
     return found
+
+
+def read_hours(text: str, known: Iterable[float] = ()) -> float:
+    """Return the hours of a time that a person wrote; NaN where it is none.
+
+    What stands for one of the ``known`` hours is that to its last digit.
+    """
+    for hours in known:
+        if clock_text(hours) == text:
+            return hours
+    found = read_times(pd.Series([text.strip().replace("−", "-")]))
+    return float(found.to_numpy()[0] / np.timedelta64(1, "h"))
 
 
 def find_times(texts: pd.Series) -> str:
