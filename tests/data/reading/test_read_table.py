@@ -15,7 +15,7 @@ from tests.data.reading.files import frame_of, notes_of, refusal
 from treelab.data.reading import extent
 from treelab.data.reading.read_table import TextForm, read_table
 from treelab.data.reading.table_error import TableError
-from treelab.trees.cells import forms_of
+from treelab.trees.cells import forms_of, noted_form
 
 PLAIN = "age,word\n31,a\n28,b\n45,a\n"
 
@@ -137,6 +137,30 @@ def test_dates_that_no_calendar_has_are_missing(kind):
     result = read_table(content.getvalue(), "t.parquet")
     assert result.frame["d"].isna().tolist() == [False, True, True]
     assert "beyond the years 1 to 9999 in row 3; 1 such cell counts" in result.notes[0]
+
+
+@pytest.mark.parametrize("as_text", [(), ("at", "on")])
+def test_text_of_parquet_is_dates_and_times_as_that_of_csv(as_text):
+    days = pd.date_range("2021-01-25", periods=30)
+    frame = pd.DataFrame(
+        {
+            "on": days.strftime("%d.%m.%Y"),
+            "at": [f"{6 + k // 4}:{k * 2:02d}" for k in range(30)],
+            "code": [f"{k:03d}" for k in range(30)],
+            "grade": pd.Categorical([f"{k % 3}:00" for k in range(30)]),
+        }
+    )
+    content = parquet(frame)
+    of_parquet = read_table(content, "t.parquet", as_text=as_text).frame
+    of_csv = read_table(frame.to_csv(index=False).encode(), "t.csv", as_text=as_text)
+    for name in ("on", "at"):
+        assert of_parquet[name].equals(of_csv.frame[name])
+        kind = "category" if as_text else "date" if name == "on" else "number"
+        assert noted_form(of_parquet, name).kind == kind
+    assert of_parquet["code"].tolist() == frame["code"].tolist()
+    assert of_parquet["grade"].tolist() == frame["grade"].tolist()
+    later = read_table(content, "t.parquet", as_in=forms_of(of_csv.frame))
+    assert later.frame["on"].equals(of_csv.frame["on"])
 
 
 def test_parquet_without_rows_is_refused():

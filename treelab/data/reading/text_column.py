@@ -92,6 +92,8 @@ class Said:
     keep_usual: bool = False
     as_text: bool = False  # whether they are categories, whatever they look like
     decimal: str | None = None  # the decimal sign
+    # Whether they are text by the file's types: categories, or dates or times.
+    is_typed: bool = False
 
     def marks(self, usual: tuple[str, ...]) -> tuple[str, ...]:
         """Return all marks of a missing value."""
@@ -125,8 +127,9 @@ def read_column(
         form = replace(CATEGORY, missing=said.marks(("", "?")))
     else:
         form = find_form(words, name, cells.delimiter, said, notes)
+    is_found_out = as_in is None and not (said.as_text or said.is_typed)
     if form.kind == "category":
-        if as_in is None and not said.as_text:
+        if is_found_out:
             words = _with_one_spelling(words, form, name, notes)
         absent = _is_in(words, form.missing)
         known = pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), words)
@@ -137,7 +140,7 @@ def read_column(
         else:
             texts = without_mark(known).take(coded.indices)
             found = pd.Series(pd.array(texts, dtype="str"))
-        if as_in is None and not said.as_text and not notes:
+        if is_found_out and not notes:
             bad = _bad_cells(words, codes, form, name, cells, is_later)
             alike = "" if is_later else _alike_note(known, name, len(codes))
             notes += filter(None, [bad, alike])
@@ -325,8 +328,9 @@ def find_form(
     for missing in marked:
         present = words.filter(pa.array(~missing & ~infinite))
         form = _time_form(present, name, notes)
-        form = form or _number_form(present, name, delimiter, said.decimal, notes)
-        if form is None and not notes:
+        if form is None and not said.is_typed:
+            form = _number_form(present, name, delimiter, said.decimal, notes)
+        if form is None and not (notes or said.is_typed):
             form = _negative_form(present, name, delimiter, said.decimal, notes)
         if form is not None:
             return replace(form, missing=wide)
@@ -341,6 +345,8 @@ def find_form(
         if note:
             notes.append(f"Column {name!r} {note}")
             break
+    if said.is_typed:
+        usual = replace(said, keep_usual=True).marks(("", "?"))
     return CellForm("category", usual)
 
 

@@ -164,8 +164,9 @@ def read_typed(
 ) -> ColumnReading:
     """Read a column of the table that some cells make, and keep these as they came.
 
-    Text is a category, of which only an empty cell has no value; but as in
-    ``text_column.read_column`` all is read by the form that training found.
+    Text is a category, of which only an empty cell has no value, unless all of it are
+    dates or times; but as in ``text_column.read_column`` all is read by the form that
+    training found.
     """
     kind = column.type
     notes: list[str] = []
@@ -191,7 +192,9 @@ def read_typed(
         reading = _read_values(column, held, cells, said, as_in)
     else:
         trimmed = pc.utf8_trim_whitespace(text.cast(pa.string())).combine_chunks()
-        said = replace(said, keep_usual=True, as_text=True)
+        if as_text or not _is_text(kind):
+            said = replace(said, keep_usual=True, as_text=True)
+        said = replace(said, is_typed=True)
         reading = read_column(trimmed, name, cells, said, as_in)
     reading.notes[:0] = notes
     reading.written = held
