@@ -89,8 +89,8 @@ def show_threshold(pair: Pair, names: Names, label) -> None:
         )
     st.caption(
         f"{capital(split_words(pair[0], 'test'))}; the dotted line is the chosen "
-        "threshold. The least cost was found on these rows, so new rows cost a little "
-        "more."
+        "threshold. The least cost was found on these rows, so new rows cost more; "
+        "the fewer these are, the more so."
     )
 
 

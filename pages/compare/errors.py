@@ -80,11 +80,13 @@ def _show_classes(loaded: LoadedRun, truth, predicted, key: str) -> None:
     )
     scores = class_scores(confusion)
     worst = int(scores["recall"].fillna(1).argmin())
+    n_worst = counted(int((truth == labels[worst]).sum()), "row")
     of = f"{len(labels)} classes on the test rows"
     show_confusion(loaded, confusion, labels, f"outcomes-{key}", of)
     st.caption(
         f"{capital(split_words(loaded, 'test'))}. Lowest recall: "
-        f"“{plain(labels[worst])}”, {percent(scores['recall'].iloc[worst])}."
+        f"“{plain(labels[worst])}”, {percent(scores['recall'].iloc[worst])} of "
+        f"{n_worst}."
         f"{undefined_words(labels, scores)}"
     )
     if loaded.split.weight is not None:

@@ -47,6 +47,7 @@ class Distribution:
     counts: pd.DataFrame
     target_mean: np.ndarray | None  # float (n_bins,): mean of a regression's target
     of_categories: bool = False  # whether the bins are these, not ranges of numbers
+    is_clear: bool = True  # whether the target differs between bins beyond chance
 
     def telling_bin(self) -> tuple[int, str, float, float]:
         """Return the bin that says most of the target, of those with enough rows.
@@ -75,7 +76,8 @@ class Distribution:
     ) -> str:
         """Say in which bin of a column of this name the target differs most.
 
-        ``write`` makes Markdown of names and values.
+        What may be chance is said to be no clear difference. ``write`` makes Markdown
+        of names and values.
         """
         place, label, here, overall = self.telling_bin()
         n_rows = counted(int(self.counts.iloc[place].sum()), "row")
@@ -88,7 +90,8 @@ class Distribution:
             found = f"{write(quoted(label))} in {shares}"
         else:
             found = f"mean {write(target)} {significant(here)}, {significant(overall)}"
-        return f"{words}{found} in all."
+        unclear = "" if self.is_clear else ", no clear difference"
+        return f"{words}{found} in all{unclear}."
 
 
 def distribution(
@@ -100,23 +103,29 @@ def distribution(
     percentile, the tails into the outermost; few numbers have a bin each, and so have
     whole ones close together. Of categories the 11 most frequent have a bin each. Rows
     (n_rows,) without a target are left out. Hours that are ``of_times`` are written so.
+    Whether bins differ is asked of a sample of a large table.
     """
     known = target.notna().to_numpy()
     column, target = column[known], target[known]
     codes, labels = _bins(column, of_times)
     of_categories = column_kind(column) != "number"
+    some = some_rows(len(codes), MOST_ROWS)
     if problem.task == "regression":
         rows = np.bincount(codes, minlength=len(labels))
         total = np.bincount(codes, target.to_numpy(np.float64), minlength=len(labels))
         mean = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
-        return Distribution(labels, pd.DataFrame({"rows": rows}), mean, of_categories)
+        values = target.to_numpy(np.float64)
+        is_clear = _exceeds_chance(codes[some], values[some], BY_CHANCE)
+        counts = pd.DataFrame({"rows": rows})
+        return Distribution(labels, counts, mean, of_categories, is_clear)
     classes, names = pd.factorize(class_labels(target))
     order = np.argsort(-np.bincount(classes, minlength=len(names)), kind="stable")
     flat = codes * len(names) + classes
     counts = np.bincount(flat, minlength=len(labels) * len(names))
     counts = counts.reshape(len(labels), len(names))[:, order]
     of_classes = pd.DataFrame(counts, columns=names[order])
-    return Distribution(labels, of_classes, None, of_categories)
+    is_clear = _exceeds_chance(codes[some], classes[some], BY_CHANCE)
+    return Distribution(labels, of_classes, None, of_categories, is_clear)
 
 
 def _bins(column: pd.Series, of_times: bool) -> tuple[np.ndarray, list[str]]:

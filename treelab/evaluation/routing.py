@@ -243,6 +243,7 @@ class LeafPurity:
     one_leaf: float  # the same were all rows in one leaf
     information: float  # mutual information of leaf and class, in bits
     entropy: float  # that of the class, in bits: all there is to know
+    by_chance: float  # bits on average, were the leaves of these sizes drawn at random
     # Mutual information adjusted for chance: 0 where the leaves are drawn at random, 1
     # where leaves and classes are the same.
     adjusted: float
@@ -255,7 +256,7 @@ class LeafPurity:
             f"class ({percent(self.one_leaf)} if all were in one). The "
             f"{counted(len(self.leaves), 'leaf', 'leaves')} hold "
             f"{self.information:.2f} of {self.entropy:.2f} bits about the class, "
-            f"{percent(known)}."
+            f"{percent(known)}; chance level {self.by_chance:.2f}."
         )
 
 
@@ -266,6 +267,7 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
     least.
     """
     from sklearn.metrics import adjusted_mutual_info_score, mutual_info_score
+    from sklearn.metrics.cluster import expected_mutual_information
 
     order = tree.depth_first  # leaves stand as a picture shows them, left to right
     order = order[tree.is_leaf[order]]
@@ -286,6 +288,7 @@ def leaf_purity(tree: Tree, names: Sequence[str], rows: np.ndarray) -> LeafPurit
         float(fraction.max()),
         float(mutual_info_score(None, None, contingency=counts) / np.log(2)),
         float(-(fraction * np.log2(fraction)).sum()),
+        float(expected_mutual_information(counts, n_rows) / np.log(2)),
         float(adjusted_mutual_info_score(label, leaf)),
     )
 

@@ -173,6 +173,22 @@ def test_rows_are_counted_by_bin_and_class():
     assert found.telling_bin()[0] in (0, 3)
 
 
+def test_bins_that_differ_by_chance_alone_are_said_to():
+    said = {"noise": 0, "told": 0}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"noise": rng.normal(size=100)})
+        frame["told"] = frame["noise"]
+        frame["y"] = rng.choice(["yes", "no"], 100, p=[0.3, 0.7])
+        frame["told"] += 2 * (frame["y"] == "yes")
+        problem = make_problem(frame, "y")
+        for name in said:
+            words = distribution(frame[name], frame["y"], problem).sentence(name, "y")
+            said[name] += words.endswith(" in all, no clear difference.")
+    assert said["noise"] >= 18
+    assert said["told"] <= 1
+
+
 @pytest.mark.parametrize(
     ("hours", "first", "last"),
     [

@@ -35,3 +35,18 @@ def test_purity_and_information_are_those_of_the_rows(seed):
     assert found.adjusted == pytest.approx(adjusted_mutual_info_score(code, leaf))
     assert found.rows.to_numpy().sum() == 70
     assert set(found.leaves.index) == set(leaf)
+
+
+def test_what_leaves_hold_by_chance_is_said_beside_what_they_hold():
+    """Of leaves drawn at random 16 hold a third of the bits of 60 rows."""
+    rng, tree = np.random.default_rng(0), tree_of(4, seed=0)
+    known, by_chance = [], []
+    for _ in range(20):
+        leaf = rng.choice(np.flatnonzero(tree.is_leaf), 60)
+        rows = rows_passing(tree.parent, leaf, rng.integers(0, 3, 60), 3)
+        found = leaf_purity(tree, list("abc"), rows)
+        known.append(found.information)
+        by_chance.append(found.by_chance)
+    assert np.mean(known) > 0.4
+    assert np.mean(by_chance) == pytest.approx(np.mean(known), abs=0.05)
+    assert found.sentences("rows").endswith(f"; chance level {by_chance[-1]:.2f}.")
