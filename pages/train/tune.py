@@ -182,7 +182,7 @@ def show_sweep(run: Run, plan: sweeps.SweepPlan) -> None:
 
 def _show(run: Run, plan: sweeps.SweepPlan) -> None:
     """Draw a sweep's trials as they are now."""
-    trials, importance = _found(run)
+    trials, importance, clear = _found(run)
     done = trials[trials["state"] == "done"]
     if done.empty:
         return
@@ -210,9 +210,11 @@ def _show(run: Run, plan: sweeps.SweepPlan) -> None:
         what = f"share of the differences in {title}"
         figure = importance_figure(*bars, title=what, mode=mode())
         show_figure(figure, "sweep-importance")
+        found = ", ".join(labels.get(name, name) for name in clear)
         st.caption(
             "How much of the differences between trials each setting makes, estimated "
-            "by Optuna."
+            "by Optuna: of few trials, or where no setting matters, mostly chance. "
+            f"Scores differ by more than chance with: {plain(found) or 'none'}."
         )
     _show_table(run, trials, labels, title)
 
@@ -313,11 +315,16 @@ def _length(run: Run) -> tuple:
     show_spinner=False,
     hash_funcs={Run: lambda run: (store().folder(run.id), _length(run))},
 )
-def _found(run: Run) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return a sweep's trials and what its settings matter; until one is added."""
+def _found(run: Run) -> tuple[pd.DataFrame, dict[str, float], list[str]]:
+    """Return a sweep's trials and what its settings matter; until one is added.
+
+    Last the settings that matter by more than chance.
+    """
     study = sweeps.read_study(store().folder(run.id))
     if study is None:
-        return pd.DataFrame(columns=["trial", "state", "score"]), {}
+        return pd.DataFrame(columns=["trial", "state", "score"]), {}, []
     table = sweeps.trial_table(study)
-    enough = int((table["state"] == "done").sum()) >= MIN_TRIALS
-    return table, sweeps.setting_importance(study) if enough else {}
+    if int((table["state"] == "done").sum()) < MIN_TRIALS:
+        return table, {}, []
+    importance = sweeps.setting_importance(study)
+    return table, importance, sweeps.clear_settings(table, list(importance))

@@ -72,7 +72,8 @@ def show_alternatives(loaded: LoadedRun) -> None:
     first = cached.DEFAULT_TOLERANCE
     tolerance = st.slider("Tolerance", 0.0, _MOST, first, 0.005, **given)
     own = _Set(loaded, trees, tolerance, trees.within(tolerance))
-    st.caption("Equally accurate trees: choose by simplicity, cost or fairness.")
+    words = "Trees within the tolerance: choose by simplicity, cost or fairness."
+    st.caption(words)
     _show_finding(own)
     _offer_more(own)
     if len(own.near) < 2:

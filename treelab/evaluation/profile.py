@@ -115,16 +115,16 @@ def distribution(
         total = np.bincount(codes, target.to_numpy(np.float64), minlength=len(labels))
         mean = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
         values = target.to_numpy(np.float64)
-        is_clear = _exceeds_chance(codes[some], values[some], BY_CHANCE)
-        counts = pd.DataFrame({"rows": rows})
-        return Distribution(labels, counts, mean, of_categories, is_clear)
+        is_clear = exceeds_chance(codes[some], values[some], BY_CHANCE)
+        n_rows = pd.DataFrame({"rows": rows})
+        return Distribution(labels, n_rows, mean, of_categories, is_clear)
     classes, names = pd.factorize(class_labels(target))
     order = np.argsort(-np.bincount(classes, minlength=len(names)), kind="stable")
     flat = codes * len(names) + classes
     counts = np.bincount(flat, minlength=len(labels) * len(names))
     counts = counts.reshape(len(labels), len(names))[:, order]
     of_classes = pd.DataFrame(counts, columns=names[order])
-    is_clear = _exceeds_chance(codes[some], classes[some], BY_CHANCE)
+    is_clear = exceeds_chance(codes[some], classes[some], BY_CHANCE)
     return Distribution(labels, of_classes, None, of_categories, is_clear)
 
 
@@ -384,7 +384,7 @@ def associations(frame: pd.DataFrame) -> Associations:
     pairs, at = found.strongest(k * k), {name: i for i, name in enumerate(names)}
     for first, second, value in pairs:
         both = columns[at[first]], columns[at[second]]
-        if _exceeds_chance(*both, BY_CHANCE / len(pairs)):
+        if exceeds_chance(*both, BY_CHANCE / len(pairs)):
             return replace(found, clearest=(first, second, value))
     return found
 
@@ -421,10 +421,11 @@ def _strength(a: np.ndarray, b: np.ndarray) -> float:
     return _cramers_v(a, b)
 
 
-def _exceeds_chance(a: np.ndarray, b: np.ndarray, level: float) -> bool:
+def exceeds_chance(a: np.ndarray, b: np.ndarray, level: float) -> bool:
     """Whether two columns go together as they seldom do when one of them is shuffled.
 
-    Seldom: in less than a fraction ``level`` of the shuffles.
+    Seldom: in less than a fraction ``level`` of the shuffles. Columns (n_rows,) are
+    float64 numbers, NaN where missing, or int64 codes of categories, -1 where missing.
     """
     known = _known(a) & _known(b)
     a, b = (_standardized(column[known]) for column in (a, b))

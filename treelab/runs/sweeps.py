@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +19,8 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from treelab.evaluation import metrics
+from treelab.evaluation.profile import exceeds_chance
+from treelab.evaluation.routing import BY_CHANCE
 from treelab.learners.common.settings import (
     Preset,
     Range,
@@ -32,6 +34,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.states import SILENT_SECONDS
 from treelab.runs.store.workers import ProcessId
 
+MOST_VALUES = 4  # of a setting that is a number, for each to count by itself
 SCORINGS = ("own", "folds", "validation")
 
 
@@ -311,6 +314,25 @@ def setting_importance(study: Study) -> dict[str, float]:
         return {}
     evaluator = optuna.importance.PedAnovaImportanceEvaluator()
     return optuna.importance.get_param_importances(study, evaluator=evaluator)
+
+
+def clear_settings(trials: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return the settings between whose values scores differ by more than chance.
+
+    ``trials`` are what ``trial_table`` returns; those that are done count. Many numbers
+    are taken as thirds, so that the best may lie in the middle, and all settings
+    together find one by chance in 5% of sweeps (permutation tests, Bonferroni).
+    """
+    done, found = trials[trials["state"] == "done"], []
+    score = done["score"].to_numpy(np.float64)
+    for name in names:
+        codes = pd.factorize(done[name].map(str))[0]
+        if pd.api.types.is_numeric_dtype(done[name]) and codes.max() >= MOST_VALUES:
+            thirds = pd.qcut(done[name], 3, labels=False, duplicates="drop")
+            codes = thirds.fillna(-1).to_numpy(np.int64)
+        if exceeds_chance(codes.astype(np.int64), score, BY_CHANCE / len(names)):
+            found.append(name)
+    return found
 
 
 def _done(study: Study) -> list[FrozenTrial]:

@@ -34,6 +34,7 @@ from treelab.runs.sweeps import (
     SweepPlan,
     ask_trial,
     best_trial,
+    clear_settings,
     end_stale_trials,
     n_ended,
     n_running,
@@ -511,3 +512,24 @@ def test_where_errors_have_costs_a_trial_scores_by_what_it_saves(store, problem)
     alone = min(cost(np.full(len(split.y_valid), label)) for label in tree.classes_)
     assert trial.value == pytest.approx(1 - cost(tree.predict(split.X_valid)) / alone)
     assert trial_title(run) == "cost saved"
+
+
+def test_settings_matter_where_scores_differ_beyond_chance():
+    """Optuna's importance gives one of settings that do nothing half of all."""
+    by_chance = 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        trials = pd.DataFrame(
+            {
+                "state": ["done"] * 40 + ["failed"],
+                "rate": rng.random(41),
+                "leaves": rng.integers(2, 9, 41),
+                "loss": rng.choice(["focal", "poly", "none"], 41),
+            }
+        )
+        names = ["rate", "leaves", "loss"]
+        by_chance += bool(clear_settings(trials.assign(score=rng.random(41)), names))
+        best_in_the_middle = -((trials["rate"] - 0.5) ** 2)
+        score = best_in_the_middle + 0.02 * rng.normal(size=41)
+        assert "rate" in clear_settings(trials.assign(score=score), names)
+    assert by_chance <= 2
