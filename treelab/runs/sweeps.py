@@ -162,8 +162,8 @@ def enqueue(study: Study, params: dict[str, Any]) -> None:
     """
     text = json.dumps(params)  # the journal has lists of what are tuples here
     for trial in study.get_trials(deepcopy=False):
-        given = json.dumps(trial.system_attrs.get("fixed_params"))
-        if given == text and _state(trial) != "interrupted":
+        given = trial.system_attrs.get("fixed_params", trial.params)
+        if json.dumps(given) == text and _state(trial) != "interrupted":
             return
     study.enqueue_trial(params)
 
@@ -234,9 +234,14 @@ def first_error(study: Study) -> str:
     return next(filter(None, errors), "")
 
 
+def is_trial_left(study: Study, n_trials: int) -> bool:
+    """Whether fewer trials have ended or are under way, in any process."""
+    return n_ended(study) + n_running(study) < n_trials
+
+
 def ask_trial(study: Study, n_trials: int) -> Trial | None:
     """Begin a trial; None where so many have ended or are under way in any process."""
-    if n_ended(study) + n_running(study) >= n_trials:
+    if not is_trial_left(study, n_trials):
         return None
     trial = study.ask()
     trial.set_user_attr(SEEN, time.time())

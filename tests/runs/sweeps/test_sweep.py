@@ -167,7 +167,6 @@ def test_a_search_that_is_interrupted_tries_what_it_would_have_tried(store, prob
 
             with pytest.raises(KeyboardInterrupt):
                 run_one(run_id, store.home, callbacks=[end])
-            store.finish(run_id, "interrupted")
             store.resume(run_id)
         run_one(run_id, store.home)
         table = trial_table(read_study(store.folder(run_id)))
@@ -178,6 +177,27 @@ def test_a_search_that_is_interrupted_tries_what_it_would_have_tried(store, prob
 
     # The first trial, one that is drawn at random, and one that follows the scores.
     assert trials_of(0, 4, 11) == trials_of()
+
+
+def test_a_run_that_is_interrupted_after_its_search_tries_no_more(
+    store, problem, monkeypatch
+):
+    plan = SweepPlan(SPACE, n_trials=2, scoring="validation", seed=3)
+    run_id = create_sweep(store, "cart", PLAIN, problem, plan)
+
+    def end(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep, "fit_learner", end)
+        with pytest.raises(KeyboardInterrupt):
+            run_one(run_id, store.home)
+    best = store.run(run_id).settings
+    store.resume(run_id)
+    run_one(run_id, store.home)
+    table = trial_table(read_study(store.folder(run_id)))
+    assert table["state"].tolist() == ["done", "done"]
+    assert store.run(run_id).settings == best
 
 
 def test_an_interrupted_search_goes_on_with_the_minutes_that_are_left(store, problem):

@@ -37,6 +37,7 @@ from treelab.runs.sweeps import (
     end_stale_trials,
     enqueue,
     first_error,
+    is_trial_left,
     n_ended,
     n_running,
     note_seen,
@@ -195,7 +196,8 @@ class Search:
         own, space = self.run.settings, self.plan.space
         defaults = {name: own[name] for name in space if own.get(name) in space[name]}
         while not self._is_over():
-            enqueue(self.study, defaults)
+            if is_trial_left(self.study, self.plan.n_trials):
+                enqueue(self.study, defaults)
             seed_next_trial(self.study, self.plan.seed)
             if trial := ask_trial(self.study, self.plan.n_trials):
                 self.try_trial(trial)
