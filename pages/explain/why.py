@@ -60,7 +60,8 @@ def show_other_outputs(whole: LoadedRun, row: Row) -> None:
     if likely := text.interval_text(whole.model, row.values):
         words += f". {likely}"
         if inside := split_scores(whole, "test").get("coverage"):
-            words += f", which holds for {percent(inside)} of the test rows"
+            n_test = counted(whole.n_rows("test"), "test row")
+            words += f", which holds for {percent(inside)} of {n_test}"
     st.caption(plain(f"{words}."))
 
 

@@ -193,7 +193,7 @@ def _cheap(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         key="rashomon-cost",
         placeholder="any",
         help="At each tree's cheapest threshold, on the rows the run was fitted to, "
-        "which makes it a little too low.",
+        "which makes it too low.",
     )
     if most is None and false_positive == false_negative == 1.0:
         return places

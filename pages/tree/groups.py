@@ -85,7 +85,7 @@ def _explain(loaded: LoadedRun) -> None:
 
 
 def _show_nodes(loaded: LoadedRun, tree: Tree, asked: Asked, rate: str) -> None:
-    """List one rate of each group at every node, those furthest apart marked."""
+    """List one rate of each group at every node."""
     (X, y, weight), (label, group) = loaded.split.rows("test"), asked
     predicted = np.asarray(predictions(loaded, "test")) == label
     is_class = (y == label).to_numpy()
@@ -101,7 +101,9 @@ def _show_nodes(loaded: LoadedRun, tree: Tree, asked: Asked, rate: str) -> None:
     _show_table(found, found.columns[2:], "rates-at-nodes")
     st.caption(
         f"The {rate} of each group among the test rows at each node, from the root "
-        "down; dashes show the level."
+        "down; dashes show the level. Of few rows, and somewhere among many nodes, "
+        "chance alone makes large differences: select a node in the tree for its "
+        "interval."
     )
 
 

@@ -193,9 +193,10 @@ def test_runs_of_other_quantiles_are_each_compared_by_their_own(visit, store):
 def test_explain_writes_the_interval_of_the_outermost_quantiles(visit, store):
     run_id = train_quantiles(store)
     app = visit("explain", run=run_id)
-    inside = store.run(run_id).metrics["test"]["coverage"]
+    test = store.run(run_id).metrics["test"]
+    inside = f"{percent(test['coverage'])} of {test['n_rows']} test rows"
     assert "80% between" in words(app)
-    assert f"holds for {percent(inside)} of the test rows" in words(app)
+    assert f"holds for {inside}" in words(app)
 
 
 @pytest.mark.parametrize("make", MAKERS)
