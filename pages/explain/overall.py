@@ -13,8 +13,8 @@ from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import dependence_figure
 from treelab.trees.feature import Feature
-from treelab.trees.text import target_title
-from treelab.trees.words import counted, percent, probability, significant
+from treelab.trees.text import predicts_times, target_title
+from treelab.trees.words import counted, percent, probability, short_time, significant
 
 
 def show_overall(loaded: LoadedRun, row: Row) -> None:
@@ -102,10 +102,13 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     elif feature is None:
         known = found.values.tolist()
         feature = Feature(column, "category", categories=known, scores=[0] * len(known))
-    write = significant if classes is None else probability
+    write = probability
+    if classes is None:
+        write = short_time if predicts_times(loaded.model) else significant
     words = plain(found.sentence(title, feature, write))
     st.markdown(words)
-    look = {"title": title, "feature": feature, "mode": mode()}
+    times = predicts_times(loaded.model)
+    look = {"title": title, "feature": feature, "times": times, "mode": mode()}
     figure = dependence_figure(found, own.lines[0], **look)
     show_figure(figure, key="dependence", alt=words)
     joined = ""

@@ -206,6 +206,7 @@ def _show_contributions(loaded: LoadedRun, row: Row) -> None:
             colors=colors,
             title=title,
             most=min(most, len(model.columns)),
+            times=text.predicts_times(loaded.model),
             mode=mode(),
         ),
         key="contributions",

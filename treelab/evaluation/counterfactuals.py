@@ -22,9 +22,10 @@ from treelab.trees.text import (
     ObliqueCondition,
     change_text,
     leaf_conditions,
+    target_text,
 )
 from treelab.trees.tree import Tree, check_one_output, labels
-from treelab.trees.words import significant, with_unit
+from treelab.trees.words import significant
 
 # A changed row: what changed, how far, and which changes are allowed.
 #
@@ -63,8 +64,7 @@ class Counterfactual:
         )
         predicted = f"“{self.prediction}”"
         if model.classes is None:
-            number = significant(float(self.prediction))
-            predicted = with_unit(number, model.target_unit)
+            predicted = target_text(model, float(self.prediction))
         words = write(changes[:1].upper() + changes[1:])
         far = significant(self.distance)
         return f"{words}: **{write(predicted)}** (distance {far})"

@@ -23,10 +23,11 @@ from treelab.trees.text import (
     narrowed,
     path_conditions,
     sum_name,
+    target_text,
     value_within,
 )
 from treelab.trees.tree import OBLIQUE, Tree, read_features, sum_up
-from treelab.trees.words import clean, joined, signed, significant, with_unit
+from treelab.trees.words import clean, joined, signed
 
 # Rows worth a look: those a model is least sure of, its worst errors, typical ones.
 
@@ -605,7 +606,7 @@ def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
         return "No feature speaks more for this class than it does on average."
     moved, changes = found.prediction - found.base, found.changes.values()
     words = because(listed, moved >= 0, most=most)
-    base = with_unit(significant(found.base), model.target_unit)
+    base = target_text(model, found.base)
     is_same = abs(moved) <= 1e-9 * max(map(abs, changes), default=0.0)
     side = "At" if is_same else "Above" if moved > 0 else "Below"
     return f"{side} {base_words(model)} of {base} {words}".rstrip() + "."

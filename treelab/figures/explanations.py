@@ -17,7 +17,7 @@ from treelab.figures.style import (
 )
 from treelab.trees.dates import from_decimal_years
 from treelab.trees.feature import Feature
-from treelab.trees.words import counted, short, signed, significant
+from treelab.trees.words import counted, short, short_time, signed, significant
 
 # What each column changes in one prediction, from the mean to where it is.
 
@@ -36,6 +36,7 @@ def contributions_figure(
     colors: tuple[str, str] | None = None,
     title: str,
     most: int = 8,
+    times: bool = False,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw a bar a column, each beginning where the one above it ends.
@@ -44,7 +45,8 @@ def contributions_figure(
     largest absolute change first, from ``base`` on, the mean prediction. ``values``,
     what the row holds there, are written below the names. The colours are of bars to
     the right, and to the left: such as of the predicted class and of the other one;
-    None: the accent, and grey. The title is what is predicted, with its unit.
+    None: the accent, and grey. The title is what is predicted, with its unit; ``times``
+    are hours that are written as times.
 
     At most ``most`` columns get a bar; a last one stands for all others together, also
     for those whose bars would hardly be seen. The figure has room for as many, so that
@@ -66,7 +68,7 @@ def contributions_figure(
         orientation="h",
         width=0.62,
         marker_color=[right if own > 0 else left for own in changes],
-        text=[signed(own, 2) for own in changes],
+        text=[_change_text(own, times) for own in changes],
         textposition="outside",
         textfont={"size": 13, "color": theme.text},
         cliponaxis=False,
@@ -100,7 +102,7 @@ def contributions_figure(
         shapes=[{**rule, "x0": value, "x1": value} for _, value, _ in marks],
         annotations=[
             {**note, "x": value, "showarrow": False, "yshift": above}
-            | {"text": f"{words} {significant(value)}"}
+            | {"text": f"{words} {short_time(value) if times else significant(value)}"}
             for words, value, above in marks  # one above the other: they may be close
         ],
         xaxis={
@@ -108,6 +110,7 @@ def contributions_figure(
             "fixedrange": True,
             "range": [low - _ROOM * span, high + _ROOM * span],
             "nticks": 5,
+            **(time_ticks(low - _ROOM * span, high + _ROOM * span, 5) if times else {}),
         },
         yaxis={
             "fixedrange": True,
@@ -120,6 +123,13 @@ def contributions_figure(
         },
     )
     return go.Figure(bars, layout)
+
+
+def _change_text(change: float, times: bool) -> str:
+    """Write what a bar changes, with its sign."""
+    if times:
+        return f"+{short_time(change)}" if change > 0 else short_time(change)
+    return signed(change, 2)
 
 
 def _named(name: str, value: str, color: str) -> str:
@@ -158,13 +168,14 @@ def dependence_figure(
     *,
     title: str,
     feature: Feature,
+    times: bool = False,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw the mean prediction by the values of a column, and rows behind it.
 
     ``own`` (n_values,) are predictions of the one row that is explained; the title is
     what is predicted, with its unit. The feature is that of the column: its dates and
-    times are written as such.
+    times are written as such, and so are predictions that are ``times``.
     """
     theme = palette(mode)
     values, shape = found.values, "linear"
@@ -202,7 +213,8 @@ def dependence_figure(
             line={"color": color, "width": 3, "dash": dash, "shape": shape},
             marker={"color": color, "size": 11, "symbol": symbol},
             customdata=[texts[k] for k in place],
-            hovertemplate="%{y:.3g} (%{customdata})<extra>%{fullData.name}</extra>",
+            text=[short_time(value) if times else f"{value:.3g}" for value in y[place]],
+            hovertemplate="%{text} (%{customdata})<extra>%{fullData.name}</extra>",
             name=label,
         )
     name = escape_html(feature.title)
@@ -216,12 +228,13 @@ def dependence_figure(
         axis |= time_ticks(values[0], values[-1])
     elif len(few) <= FEW_VALUES:
         axis["tickvals"] = from_decimal_years(few) if feature.is_date else few
+    heights = time_ticks(lines.min(), lines.max(), 6) if times else {}
     return figure.update_layout(
         template=template(mode),
         height=380,
         margin={"l": 8, "r": 8, "t": 40, "b": 8},
         xaxis=axis,
-        yaxis={"title": {"text": escape_html(title)}, "nticks": 6},
+        yaxis={"title": {"text": escape_html(title)}, "nticks": 6, **heights},
         hovermode="x unified",
     )
 

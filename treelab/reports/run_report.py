@@ -58,17 +58,11 @@ from treelab.trees.text import (
     likelier_text,
     path_sentences,
     rule_text,
+    target_text,
     to_text,
 )
 from treelab.trees.tree import Tree, plain_label, predicts_several
-from treelab.trees.words import (
-    counted,
-    listed,
-    percent,
-    probability,
-    significant,
-    with_unit,
-)
+from treelab.trees.words import counted, listed, percent, probability, significant
 
 # A document as sections of paragraphs, lists and tables, in HTML and in Markdown.
 #
@@ -385,7 +379,7 @@ def value_words(model: Model, value) -> str:
     """Write a label, or a value with its unit."""
     if model.classes is not None:
         return str(value)
-    return with_unit(significant(float(value)), model.target_unit)
+    return target_text(model, float(value))
 
 
 def decision_words(

@@ -579,7 +579,10 @@ def output_texts(tree: Tree, node: int) -> list[str]:
     axis = None if tree.levels else 0
     nears = np.broadcast_to(np.ptp(tree.value, axis=axis) / 200, tree.value.shape[1])
     for value, near in zip(tree.value[node].tolist(), nears.tolist()):
-        text = grouped(near_text(value, near or np.inf))
+        if predicts_times(tree):
+            text = short_time(value, near)
+        else:
+            text = grouped(near_text(value, near or np.inf))
         texts.append(with_unit(text, tree.target_unit))
     return texts
 
@@ -599,9 +602,13 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
     low, high = model.predict_interval(X.iloc[:1])[0].tolist()
     near = (high - low) / 200 or np.inf
     share = percent(model.interval_fraction or 0)
-    texts = near_text(low, near), near_text(high, near)
+    is_time = predicts_times(model)
+    write = short_time if is_time else near_text
+    texts = write(low, near), write(high, near)
     n_decimals = max(len(text.partition(".")[2]) for text in texts)
-    if n_decimals and "e" not in "".join(texts):  # decimals of both are true
+    if (
+        n_decimals and not is_time and "e" not in "".join(texts)
+    ):  # decimals of both are true
         near = min(near, 0.51 * 10.0**-n_decimals)
         texts = near_text(low, near), near_text(high, near)
     ends = [*map(grouped, evened(*texts))]
@@ -681,8 +688,9 @@ def path_sentences(tree: Tree, row, *, most: int | None = None) -> list[str]:
     last = nodes[-1]
     prediction = prediction_text(tree, last)
     if tree.leaf_weights is not None and tree.leaf_weights[last].any():
-        value = with_unit(shortest(float(tree.predict(row)[0])), tree.target_unit)
-        prediction = f"{prediction} = {value}"
+        number = float(tree.predict(row)[0])
+        text = short_time(number) if predicts_times(tree) else shortest(number)
+        prediction = f"{prediction} = {with_unit(text, tree.target_unit)}"
     sentences.append(f"{clean(tree.target)}: {prediction}.")
     return sentences
 

@@ -234,15 +234,16 @@ def clock_text(hours: float) -> str:
     return f"−{text}" if hours < 0 and text != "0:00" else text
 
 
-def short_time(hours: float) -> str:
+def short_time(hours: float, near: float = 0.0) -> str:
     """Return hours of a mean or an error as ``clock_text`` does, rounded.
 
-    To the minute, second or millisecond, the first that is off by 0.5% at most.
+    To the minute, second or millisecond, the first that is off by 0.5% or ``near``.
     """
+    near = max(near, 0.005 * abs(hours))
     for parts in (60, 3600):  # of an hour
         if abs(hours) < _MOST_HOURS:
             shown = round(hours * parts) / parts
-            if abs(shown - hours) <= 0.005 * abs(hours):
+            if abs(shown - hours) <= near:
                 return clock_text(shown)
     return clock_text(hours) if isfinite(hours) else significant(hours)
 

@@ -5,7 +5,11 @@ import plotly.graph_objects as go
 import pytest
 
 from treelab.evaluation.importance import Dependence
-from treelab.figures.explanations import dependence_figure, importance_figure
+from treelab.figures.explanations import (
+    contributions_figure,
+    dependence_figure,
+    importance_figure,
+)
 from treelab.trees.cells import CellForm
 from treelab.trees.feature import Feature
 
@@ -82,6 +86,29 @@ def test_an_axis_of_times_has_times():
     assert axis.tickvals == (1, 1.5, 2, 2.5, 3, 3.5, 4)
     told = dict.fromkeys(figure.data[1].customdata)
     assert list(told) == ["≤ 2:00", "&gt; 2:00, ≤ 3:00", "&gt; 3:00"]
+
+
+def test_predictions_that_are_times_are_drawn_as_times():
+    found = Dependence("at", np.array([1.0, 2.0]), True, np.array([[1.0, 2.25]]))
+    look = {"title": "took", "feature": Feature("at"), "times": True}
+    figure = dependence_figure(found, **look)
+    assert figure.layout.yaxis.ticktext == (
+        "1:00",
+        "1:15",
+        "1:30",
+        "1:45",
+        "2:00",
+        "2:15",
+    )
+    assert figure.data[1].text == ("1:00", "2:15")
+    figure = contributions_figure(
+        ["a", "b"], [0.5, -0.25], 1.0, title="took", times=True
+    )
+    assert figure.data[0].text == ("+0:30", "−0:15")
+    assert [own.text for own in figure.layout.annotations] == [
+        "mean 1:00",
+        "this row 1:15",
+    ]
 
 
 def test_an_axis_of_dates_has_dates():

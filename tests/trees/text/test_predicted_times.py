@@ -1,0 +1,72 @@
+"""Times of day and durations in words: of columns, and of what is predicted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treelab.evaluation.explanations import because_sentence
+from treelab.evaluation.predictions import predicted_words
+from treelab.trees.cells import HOURS, CellForm
+from treelab.trees.feature import Feature
+from treelab.trees.text import interval_text, path_sentences, target_title
+from treelab.trees.tree import Tree
+from treelab.trees.words import clock_text, round_times, short_time
+
+TIMES = CellForm(unit=HOURS, times="h:mm:ss", example="1:28:13")
+
+
+def durations() -> tuple[Tree, pd.DataFrame]:
+    """A tree that predicts how long something takes, and its rows."""
+    X = pd.DataFrame({"kg": [1.0, 2.0, 8.0, 9.0]})
+    names = {"target": "took", "target_unit": HOURS, "target_form": TIMES}
+    tree = Tree.complete((Feature("kg"),), [0], [5.0], [True], [0.75, 2.5], **names)
+    tree = tree.with_rows(X, np.array([0.5, 1.0, 2.0, 3.0]))
+    own = np.array([[-0.5, 0.5]] * 3)
+    return replace(tree, interval=own, interval_level=0.8), X
+
+
+def test_a_predicted_time_is_written_as_one():
+    tree, X = durations()
+    assert target_title(tree) == "took"
+    assert target_title(replace(tree, target_form=None)) == "took (hours)"
+    assert path_sentences(tree, X[:1])[-1] == "took: 0:45."
+    assert interval_text(tree, X[:1]) == "80% between 0:15 and 1:15"
+    assert " of 1:37:30 because" in because_sentence(tree, X[:1])
+    words = predicted_words(tree, pd.Series(tree.predict(X), name="prediction"))
+    assert words == "4 rows: took 1:37:30 on average, from 0:45 to 2:30"
+
+
+@pytest.mark.parametrize(
+    ("hours", "words"),
+    [
+        (17.0341, "17:02"),
+        (0.0134, "0:00:48"),
+        (0.75, "0:45"),
+        (-1.5, "−1:30"),
+        (0, "0:00"),
+    ],
+)
+def test_a_time_is_rounded_to_what_tells(hours, words):
+    assert short_time(hours) == words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (6.1, 21.9, ["9:00", "12:00", "15:00", "18:00", "21:00"]),
+        (0, 0.1, ["0:00", "0:01", "0:02", "0:03", "0:04", "0:05", "0:06"]),
+        (-30, 30, ["−24:00", "−12:00", "0:00", "12:00", "24:00"]),
+    ],
+)
+def test_axes_have_round_times(low, high, words):
+    assert [clock_text(hours) for hours in round_times(low, high)] == words
+
+
+@pytest.mark.parametrize("low", [-1e5, 0, 3.7])
+@pytest.mark.parametrize("span", [0, 1e-7, 1e-3, 5, 77, 3e4])
+def test_axes_have_few_times(low, span):
+    found = round_times(low, low + span)
+    assert len(found) <= 8
+    assert np.allclose(np.diff(found, 2), 0, atol=1e-6)
