@@ -19,6 +19,7 @@ from treelab.figures.html import split_bar
 from treelab.figures.target import target_figure
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.run import Run
+from treelab.trees.cells import holds_times
 from treelab.trees.words import counted
 
 NOTES_HEIGHT = 42  # pixels of a line that opens
@@ -100,12 +101,14 @@ def show_first_rows(problem: Problem, key: str) -> None:
 def show_target(problem: Problem, is_fine: bool) -> None:
     """Draw how the target is distributed."""
     st.subheader(plain(problem.target), anchor=False)
-    target = cached.table(problem.table_id)[problem.target]
+    table = cached.table(problem.table_id)
+    target, times = table[problem.target], holds_times(table, problem.target)
     is_number = cached.column_kinds(problem)[problem.target] == "number"
     if problem.task != "regression" or is_number:
         unit = dict(problem.units).get(problem.target, "")
         colors = cached.target_colors(problem) if is_fine else {}
-        figure = target_figure(target, problem.task, unit, colors, mode())
+        look = {"colors": colors, "mode": mode(), "times": times}
+        figure = target_figure(target, problem.task, unit, **look)
         each = "value range" if problem.task == "regression" else "class"
         n_known = counted(int(target.notna().sum()), "row")
         show_figure(figure, key="target-figure", alt=f"{n_known} by {each}")

@@ -4,7 +4,7 @@ import { classBar, meanBar, outputBars, outputsHeight, outputsWidth, plainHistog
 import { flowOf, nodeColor, purity } from "./color.js";
 import { isSum, sumPlan } from "./sum.js";
 import { svg } from "./svg.js";
-import { classText, conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, spreadText, withUnit, wrap } from "./text.js";
+import { classText, conditionLines, conditionWidth, countShort, cut, isolate, measure, percent, rowsText, short, spreadText, targetText, withUnit, wrap } from "./text.js";
 
 export const TIERS = ["chip", "plain", "full"];
 
@@ -22,7 +22,7 @@ const FORMULA_LINES = 6;
 /** A node's prediction, in words. */
 export function predictionText(data, node) {
   if (data.task === "regression") {
-    return node.prediction ?? withUnit(short(node.mean), data.target?.unit);
+    return node.prediction ?? withUnit(targetText(node.mean, data.target), data.target?.unit);
   }
   return classText(data, node.prediction);
 }
@@ -148,7 +148,7 @@ function chartBlocks(data, node, tier) {
 function asideText(data, node) {
   if (flowOf(data, node)) return "";
   if (node.outputs) return "";
-  if (data.task === "regression") return `${data.target?.value ?? "mean"} ${short(node.mean)}`;
+  if (data.task === "regression") return `${data.target?.value ?? "mean"} ${targetText(node.mean, data.target)}`;
   const top = node.class;
   const alone = !data.classes[top]?.other;
   const label = alone ? data.classes[top]?.label : node.prediction;

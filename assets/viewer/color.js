@@ -1,6 +1,6 @@
 /** Colours of classes and means; the payload names them, shades are made here. */
 
-import { short, withUnit } from "./text.js";
+import { targetText, withUnit } from "./text.js";
 
 // Nine steps of viridis (matplotlib), dark to light.
 const VIRIDIS = [
@@ -42,7 +42,7 @@ export function nodeColor(data, node) {
 /** Both ends of the scale in words; what lies beyond has the colour of its end. */
 export function scaleEnds({ scale, target }) {
   const { low, high, below, above } = scale ?? {};
-  return [`${below ? "≤ " : ""}${short(low)}`, `${above ? "≥ " : ""}${withUnit(short(high), target?.unit)}`];
+  return [`${below ? "≤ " : ""}${targetText(low, target)}`, `${above ? "≥ " : ""}${withUnit(targetText(high, target), target?.unit)}`];
 }
 
 /** What the scale is of. */

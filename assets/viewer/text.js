@@ -181,6 +181,23 @@ export function withUnit(text, unit) {
   return unit && unit !== "%" ? `${text} ${unit}` : `${text}${unit ?? ""}`;
 }
 
+/** A value of the target without its unit: a number, or hours as a time. */
+export function targetText(value, target) {
+  return target?.times && Number.isFinite(value) ? timeText(value) : short(value);
+}
+
+/** Hours as "1:40", to the minute, second or millisecond, the first off by 0.5% at most. */
+function timeText(hours) {
+  const size = Math.abs(hours);
+  const near = (parts) => Math.abs(Math.round(size * parts) / parts - size) <= 0.005 * size;
+  const parts = [60, 3600].find(near) ?? 3_600_000;
+  const passed = Math.round((Math.round(size * parts) / parts) * 3_600_000);
+  const [minutes, seconds] = [Math.floor(passed / 60_000), (passed % 60_000) / 1000];
+  let text = `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}`;
+  if (seconds) text += `:${seconds < 10 ? "0" : ""}${seconds}`;
+  return hours < 0 && passed ? `−${text}` : text;
+}
+
 /** Whether a regression tree predicts means, about which rows spread. */
 export function isMean(data) {
   return (data.target?.value ?? "mean") === "mean";
@@ -188,7 +205,7 @@ export function isMean(data) {
 
 /** The standard deviation of a node's rows; of a quantile it is no plus and minus. */
 export function spreadText(data, node) {
-  return `${isMean(data) ? "±" : "SD"} ${short(node.std)}`;
+  return `${isMean(data) ? "±" : "SD"} ${targetText(node.std, data.target)}`;
 }
 
 /** A number with three significant digits and no needless zeros. */

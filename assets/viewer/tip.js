@@ -4,7 +4,7 @@ import { splitHistogram, plainHistogram } from "./charts.js";
 import { predictionText } from "./card.js";
 import { isSum, sumPlan } from "./sum.js";
 import { html, svg } from "./svg.js";
-import { count, isMean, percent, rowsText, short, spreadText, weightText } from "./text.js";
+import { count, isMean, percent, rowsText, short, spreadText, targetText, weightText } from "./text.js";
 
 const TIP_WIDTH = 300;
 const TIP_LINES = 10; // lines of a list
@@ -71,7 +71,7 @@ function tipParts(data, node, status) {
   if (!node.condition && !node.outputs) rows.unshift(["prediction", predictionText(data, node)]);
   if (node.formula) rows.push(["formula", node.formula]);
   if (node.outputs) node.outputs.forEach(([, words], k) => rows.push([data.outputs[k].name, words]));
-  else if (data.task === "regression") rows.push([data.target?.value ?? "mean", `${short(node.mean)}${isMean(data) ? "" : ","} ${spreadText(data, node)}`]);
+  else if (data.task === "regression") rows.push([data.target?.value ?? "mean", `${targetText(node.mean, data.target)}${isMean(data) ? "" : ","} ${spreadText(data, node)}`]);
   if (node.interval && !node.condition) {
     const [share, low, high] = node.interval;
     rows.push([`${share} of rows`, low === high ? short(low) : `${short(low)} to ${short(high)}`]);

@@ -55,3 +55,12 @@ def test_numbers_between_which_no_other_one_lies_are_counted(step):
     values = pd.Series([1e16, 1e16 + step] * 30, name="identifier")
     assert sum(target_figure(values, "regression").data[0].y) == 60
     assert spark_counts(values, is_number=True).sum() == 60
+
+
+def test_a_histogram_of_times_has_times():
+    values = pd.Series([0.5, 0.75, 1.0, 2.5], name="took")
+    figure = target_figure(values, "regression", unit="hours", times=True)
+    assert figure.layout.xaxis.title.text == "took"
+    assert figure.layout.xaxis.ticktext == ("0:30", "1:00", "1:30", "2:00", "2:30")
+    (bars,) = figure.data
+    assert bars.customdata.tolist() == [["0:30", "1:30"], ["1:30", "2:30"]]

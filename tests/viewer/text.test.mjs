@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conditionLines, countShort, cut, isolate, measure, ofColumn, percent, short, spreadText } from "../../assets/viewer/text.js";
+import { conditionLines, countShort, cut, isolate, measure, ofColumn, percent, short, spreadText, targetText } from "../../assets/viewer/text.js";
 
 const plain = (line) => line.replace(/[\u2068\u2069]/g, "");
 
@@ -59,4 +59,12 @@ test("a standard deviation is plus and minus of a mean alone", () => {
   assert.equal(spreadText({ target: {} }, node), "± 1.25");
   assert.equal(spreadText({ target: { value: "mean" } }, node), "± 1.25");
   assert.equal(spreadText({ target: { value: "0.9 quantile" } }, node), "SD 1.25");
+});
+
+test("predicted hours are times where the target holds these", () => {
+  const times = { times: true };
+  const hours = [17.0341, 1.28, 0.518, 0.0134, -1.5, 0, 30.25];
+  const words = ["17:02", "1:17", "0:31", "0:00:48", "−1:30", "0:00", "30:15"];
+  assert.deepEqual(hours.map((own) => targetText(own, times)), words);
+  assert.deepEqual([targetText(null, times), targetText(1.28, {})], ["–", "1.28"]);
 });

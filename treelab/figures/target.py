@@ -11,8 +11,9 @@ from treelab.figures.style import (
     palette,
     shorten,
     template,
+    time_ticks,
 )
-from treelab.trees.words import percent
+from treelab.trees.words import named_with_unit, percent, short_time
 
 MOST_CLASSES = 12
 MOST_BINS = 32
@@ -25,20 +26,22 @@ def target_figure(
     unit: str = "",
     colors: dict | None = None,
     mode: Mode = "light",
+    *,
+    times: bool = False,
 ) -> go.Figure:
     """Draw how often each class, or each range of the number, occurs.
 
     Bars in the order of frequency, in their colours, beyond twelve classes the rest as
-    one; or a histogram of at most 32 bins, the unit on its axis. Missing values are
-    left out.
+    one; or a histogram of at most 32 bins, the unit on its axis; ``times`` are hours
+    that are written as times. Missing values are left out.
     """
     known = target.dropna()
     if task == "regression":
-        return _histogram(known.astype(float), unit, mode)
+        return _histogram(known.astype(float), unit, mode, times)
     return _bars(known, {str(label): c for label, c in (colors or {}).items()}, mode)
 
 
-def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
+def _histogram(values: pd.Series, unit: str, mode: Mode, times: bool) -> go.Figure:
     """Draw a number's histogram; the browser gets counts, not rows."""
     finite = values[np.isfinite(values)].to_numpy()
     n_bins = int(np.clip(np.sqrt(len(finite)), 1, MOST_BINS))
@@ -48,21 +51,22 @@ def _histogram(values: pd.Series, unit: str, mode: Mode) -> go.Figure:
     edges = np.linspace(low - room, high + room, n_bins + 1)
     counts, _ = np.histogram(finite, edges)
     middle, width = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
+    ends = [short_time(edge) if times else f"{edge:.4g}" for edge in edges]
     bars = go.Bar(
         x=middle,
         y=counts,
         width=width * 0.94,
         marker={"color": palette(mode).accent, "line_width": 0},
-        customdata=np.column_stack([edges[:-1], edges[1:]]),
-        hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y} rows"
-        "<extra></extra>",
+        customdata=np.column_stack([ends[:-1], ends[1:]]),
+        hovertemplate="%{customdata[0]} to %{customdata[1]}: %{y} rows<extra></extra>",
     )
-    title = f"{values.name} ({unit})" if unit else values.name
+    title = named_with_unit(values.name, "" if times else unit)
+    ticks = time_ticks(low, high) if times else {}
     return go.Figure(bars).update_layout(
         template=template(mode),
         height=240,
         showlegend=False,
-        xaxis={"title": escape_html(title)},
+        xaxis={"title": escape_html(title), **ticks},
         yaxis={"title": "rows", "separatethousands": True},
     )
 

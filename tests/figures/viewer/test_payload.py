@@ -154,6 +154,15 @@ def test_what_a_prediction_is_follows_from_the_loss(loss, word):
     assert tree_payload(replace(tree, loss=loss), X, y)["target"]["value"] == word
 
 
+def test_predicted_times_are_known_as_such():
+    tree = make_tree(np.random.default_rng(0), n_classes=0)
+    tree = replace(tree, target_unit="hours")
+    assert tree_payload(tree)["target"]["unit"] == "hours"
+    times = replace(tree, target_form=CellForm(unit="hours", times="h:mm"))
+    target = tree_payload(times)["target"]
+    assert (target["unit"], target["times"]) == ("", True)
+
+
 def test_several_outputs_have_a_number_and_words_each():
     tree, X, y = number_tree()
     both = np.stack([y, 1000 * y], axis=1)

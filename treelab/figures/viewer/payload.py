@@ -24,6 +24,7 @@ from treelab.trees.text import (
     output_texts,
     path_values,
     prediction_text,
+    predicts_times,
     rare_apart,
     score_numbers,
     shown_threshold,
@@ -44,12 +45,12 @@ from treelab.trees.tree import (
 )
 from treelab.trees.words import (
     clean,
-    clock_text,
     counted,
     percent,
     rounded,
     short,
     short_names,
+    short_time,
     with_unit,
 )
 
@@ -539,7 +540,7 @@ class TreeWriter:
             ends = hist["edges"][0], hist["edges"][-1]
             hist["ends"] = [days_text(end) for end in ends]
         elif j != OBLIQUE and tree.features[j].is_clock:
-            hist["ends"] = [clock_text(hist["edges"][end]) for end in (0, -1)]
+            hist["ends"] = [short_time(hist["edges"][end]) for end in (0, -1)]
         if not isfinite(threshold):
             return {"hist": hist}
         # The very number that stands among the edges.
@@ -867,8 +868,9 @@ def tree_payload(
         "task": tree.task,
         "target": {
             "name": short(tree.target, NAME_LENGTH),
-            "unit": clean(tree.target_unit),
+            "unit": "" if predicts_times(tree) else clean(tree.target_unit),
             "value": value_word(tree),
+            **({"times": True} if predicts_times(tree) else {}),
         },
         "classes": entries,
         "scale": value_scale(shown),
