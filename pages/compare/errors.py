@@ -19,7 +19,7 @@ from treelab.evaluation.metrics import class_scores, confusion_matrix
 from treelab.figures.comparison import agreement_figure, residuals_figure
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.date_parts import with_dates
-from treelab.trees.text import target_title
+from treelab.trees.text import predicts_times, target_title
 from treelab.trees.words import counted, listed, percent, significant
 
 MOST_NAMED = 3  # classes without a score
@@ -55,6 +55,7 @@ def show_outcomes(loaded: LoadedRun, key: str) -> None:
     truth, target_is = truth.astype(float), loaded.run.problem.target_is
     name = target_title(loaded.model)
     look = {"name": name, "target_is": target_is, "mode": mode()}
+    look["times"] = predicts_times(loaded.model)
     show_figure(
         scatter_figure(truth, predicted, **look),
         key=f"outcomes-{key}",
@@ -64,7 +65,7 @@ def show_outcomes(loaded: LoadedRun, key: str) -> None:
     median = median_absolute_error(truth, predicted, sample_weight=weight)
     st.caption(
         f"{capital(split_words(loaded, 'test'))}. Dotted: prediction equals "
-        f"target. Median absolute error: {significant(median)}."
+        f"target. Median absolute error: {plain(with_unit(loaded, median))}."
     )
 
 

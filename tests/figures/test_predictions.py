@@ -43,3 +43,12 @@ def test_a_surrogates_target_is_imitated_not_true():
     assert matrix.layout.yaxis.title.text == "imitated class"
     points = scatter_figure(*np.eye(2), name="weight", target_is="imitated")
     assert points.layout.xaxis.title.text == "imitated weight"
+
+
+def test_predicted_times_are_drawn_as_times():
+    truth, predicted = np.array([0.5, 2.0]), np.array([0.75, 1.5])
+    figure = scatter_figure(truth, predicted, name="took", times=True)
+    words = ("0:30", "1:00", "1:30", "2:00")
+    assert figure.layout.xaxis.ticktext == figure.layout.yaxis.ticktext == words
+    texts = [list(own) for own in figure.data[1].customdata]
+    assert texts == [["0:30", "0:45"], ["2:00", "1:30"]]

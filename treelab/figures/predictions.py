@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treelab.figures.matrix import cell_numbers, matrix_cells, matrix_figure
-from treelab.figures.style import Mode, escape_html, palette, template
-from treelab.trees.words import short, significant
+from treelab.figures.style import Mode, escape_html, palette, template, time_ticks
+from treelab.trees.words import short, short_time, significant
 
 _MOST_NUMBERS = 14  # classes up to which each cell has its number
 _NAME = 16  # letters of a class's name
@@ -60,16 +60,22 @@ def scatter_figure(
     *,
     name: str,
     target_is: str = "true",
+    times: bool = False,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw predicted against true values, and the diagonal on which both agree.
 
     ``target_is`` says what the truth is, "true" or "imitated"; the name is that of the
-    target, with its unit.
+    target, with its unit; ``times`` are hours that are written as times.
     """
     colors = palette(mode)
     both = np.concatenate([y_true, y_pred])
     ends = [float(both.min()), float(both.max())]
+    ticks = time_ticks(ends[0], ends[1], 5) if times else {}
+    shown, texts = ("%{x:.3~g}", "%{y:.3~g}"), None
+    if times:
+        shown = "%{customdata[0]}", "%{customdata[1]}"
+        texts = [[short_time(a), short_time(b)] for a, b in zip(y_true, y_pred)]
     figure = go.Figure()
     figure.add_scatter(
         x=ends,
@@ -83,13 +89,14 @@ def scatter_figure(
         y=y_pred,
         mode="markers",
         marker={"color": colors.accent, "size": 6, "opacity": 0.5},
-        hovertemplate=f"{target_is} %{{x:.3~g}}, predicted %{{y:.3~g}}<extra></extra>",
+        customdata=texts,
+        hovertemplate=f"{target_is} {shown[0]}, predicted {shown[1]}<extra></extra>",
     )
     return figure.update_layout(
         template=template(mode),
         height=320,
         margin={"t": 8},
         showlegend=False,
-        xaxis={"title": f"{target_is} {escape_html(name)}"},
-        yaxis={"title": "predicted"},
+        xaxis={"title": f"{target_is} {escape_html(name)}", **ticks},
+        yaxis={"title": "predicted", **ticks},
     )
