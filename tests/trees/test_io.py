@@ -2,6 +2,7 @@ import json
 import math
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 from tempfile import NamedTemporaryFile
 
@@ -163,6 +164,65 @@ def test_damaged_files_are_refused_in_a_sentence(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=r"model"):
         load(tmp_path)
+
+
+def flip(path, place):
+    """Change one bit of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_bit_that_flipped_in_the_arrays_is_noticed(tmp_path):
+    tree = make_tree(np.random.default_rng(0))
+    tree.save(tmp_path)
+    n_bytes = (tmp_path / "model.safetensors").stat().st_size
+    for place in (n_bytes // 2, n_bytes - 1):
+        flip(tmp_path / "model.safetensors", place)
+        for read in (load, Tree.load):
+            with pytest.raises(ValueError, match="not as they were saved"):
+                read(tmp_path)
+        flip(tmp_path / "model.safetensors", place)
+    assert same(tree, load(tmp_path))
+
+
+def test_settings_that_changed_and_arrays_of_another_model_are_noticed(tmp_path):
+    for name, label in (("one", "yes"), ("other", "yea")):
+        Tree.complete([], [], [], [], [[0.5, 0.5]], classes=("no", label)).save(
+            tmp_path / name
+        )
+    make_tree(np.random.default_rng(0)).save(tmp_path / "third")
+    text = (tmp_path / "one" / "model.json").read_text()
+    (tmp_path / "one" / "model.json").write_text(text.replace("yes", "yea"))
+    (tmp_path / "third" / "model.safetensors").replace(
+        tmp_path / "other" / "model.safetensors"
+    )
+    for name in ("one", "other"):
+        with pytest.raises(ValueError, match="not as they were saved"):
+            load(tmp_path / name)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_models_without_a_checksum_and_laid_out_otherwise_are_read(tmp_path, indent):
+    tree = make_tree(np.random.default_rng(0))
+    tree.save(tmp_path)
+    path = tmp_path / "model.json"
+    stored = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(stored, indent=indent), "utf-8")
+    assert same(tree, load(tmp_path))
+    del stored["sha256"]
+    path.write_text(json.dumps(stored, indent=indent), "utf-8")
+    assert same(tree, load(tmp_path))
+
+
+def test_a_zip_of_files_that_changed_is_refused(tmp_path):
+    make_tree(np.random.default_rng(0)).save(tmp_path)
+    flip(tmp_path / "model.safetensors", -1)
+    with zipfile.ZipFile(tmp_path / "one.treelab", "w") as archive:
+        for name in ("model.json", "model.safetensors"):
+            archive.write(tmp_path / name, name)
+    with pytest.raises(ValueError, match=r"in one.treelab is damaged.*Use a copy"):
+        load(tmp_path / "one.treelab")
 
 
 def swap(stored, key, value):

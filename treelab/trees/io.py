@@ -2,9 +2,10 @@
 
 A saved model is a folder with ``model.json`` (what it is, its columns and classes) and
 ``model.safetensors`` (its arrays), or one file, a zip of these two. Both are checked
-when they are read.
+when they are read, also against the checksum of both that ``model.json`` keeps.
 """
 
+import hashlib
 import json
 import os
 import stat
@@ -42,6 +43,7 @@ MOST_ARRAY_BYTES = 2**30
 ONE_FILE = ".treelab"  # ending of a model in one file
 _ARRAY_TYPES = ("bool", "int32", "int64", "float32", "float64")
 MODEL_FILES = _SETTINGS, _ARRAYS = "model.json", "model.safetensors"
+_CHECKSUM = "sha256"  # in model.json; models of earlier versions have none
 
 
 class Stored:
@@ -99,10 +101,12 @@ class Stored:
     def _files(self) -> tuple[bytes, bytes]:
         """Return the content of ``model.json`` and of ``model.safetensors``."""
         settings, arrays = self.pack()
-        text = json.dumps(_header(self, settings), ensure_ascii=False, allow_nan=False)
+        header = _header(self, settings)
         # safetensors writes the memory as it lies, so it must lie in C order.
         arrays = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
-        return text.encode(), save_arrays(arrays)
+        content = save_arrays(arrays)
+        header[_CHECKSUM] = _checksum(header, content)
+        return _json_bytes(header), content
 
     @classmethod
     def load(cls, path):
@@ -193,10 +197,29 @@ def _from_files(settings: bytes, arrays: bytes, wanted: type, where: str):
     """Return the model of the content of its two files."""
     try:
         header = json.loads(settings.decode())
-        found = load_arrays(arrays)
+        noted = header.pop(_CHECKSUM, None) if isinstance(header, dict) else None
+        is_whole = noted is None or noted == _checksum(header, arrays)
+        found = load_arrays(arrays) if is_whole else {}
     except (ValueError, RecursionError, SafetensorError) as error:
         raise ValueError(f"The model {where} is damaged: {error}.") from error
+    if not is_whole:
+        raise ValueError(
+            f"The model {where} is damaged: its files are not as they were saved. Use "
+            "a copy that is whole."
+        )
     return _rebuild(header, found, wanted)
+
+
+def _json_bytes(header: dict) -> bytes:
+    """Return a header as it is written."""
+    return json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _checksum(header: dict, arrays: bytes) -> str:
+    """Return the SHA-256 of a model: of its header as it is written, and its arrays."""
+    digest = hashlib.sha256(_json_bytes(header))
+    digest.update(arrays)
+    return digest.hexdigest()
 
 
 def read_regular_file(path: Path, most_bytes: int) -> bytes:

@@ -282,7 +282,7 @@ def test_a_damaged_table_replaces_no_backup(store, file, tmp_path, change):
 
 
 @pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
-@pytest.mark.parametrize("change", [cut, Path.unlink])
+@pytest.mark.parametrize("change", [cut, flip, Path.unlink])
 def test_a_damaged_model_replaces_no_backup(store, run_id, file, change, name):
     before = file.read_bytes()
     change(store.folder(run_id) / "model" / name)

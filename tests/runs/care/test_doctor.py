@@ -74,6 +74,16 @@ def test_a_model_that_cannot_be_read_stays_where_it_is(store, run_id):
     assert store.run(run_id).has_model
 
 
+def test_a_bit_that_flipped_in_a_model_is_found(store, run_id):
+    arrays = store.folder(run_id) / "model" / "model.safetensors"
+    content = bytearray(arrays.read_bytes())
+    content[-1] ^= 1
+    arrays.write_bytes(content)
+    (found,) = trouble(store, repair=True)
+    assert "its files are not as they were saved" in found
+    assert arrays.read_bytes() == content
+
+
 def test_a_model_that_another_run_saved_is_named(store, run_id):
     other = finished(store)
     model = store.folder(run_id) / "model"

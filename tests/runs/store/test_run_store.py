@@ -99,9 +99,12 @@ def test_a_damaged_model_is_named(store, problem, name):
     store.add_model(run_id, grown_tree())
     store.finish(run_id, "done", summary={"leaves": 2})
     path = store.folder(run_id) / "model" / name
-    path.write_bytes(path.read_bytes()[:40])
-    with pytest.raises(StoreError, match=r"saved cannot be read.*train it again"):
-        store.model(run_id)
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    for damaged in (content, content[:40]):
+        path.write_bytes(damaged)
+        with pytest.raises(StoreError, match=r"saved cannot be read.*train it again"):
+            store.model(run_id)
     path.unlink()
     with pytest.raises(StoreError, match=r"lacks model.*train it again"):
         store.model(run_id)
