@@ -177,6 +177,17 @@ def test_learners_without_constraints_refuse_them():
         GetRegressor(constraints={"max_columns": 2})
 
 
+def test_who_asks_for_costs_of_errors_alone_is_told_of_get_too():
+    costs, columns = {"class_costs": "a as b: 2"}, {"max_columns": 2}
+    for asked, others in (
+        (costs, "CART, GradTree, GET and GRANDE"),
+        (columns, "CART, GradTree and GRANDE"),
+        (costs | columns, "CART, GradTree and GRANDE"),
+    ):
+        with pytest.raises(ValueError, match=f"no constraints; {others} do"):
+            complete_settings("argmin", "binary", {"constraints": asked})
+
+
 def test_costs_move_the_decision_and_not_only_the_threshold_of_one():
     X, y = table(300)
     labels = np.where(y > np.quantile(y, 0.7), "bad", "good")

@@ -309,10 +309,14 @@ class LearnerSpec:
     def check_constraints(self, constraints: Constraints, task: str) -> None:
         """Raise ValueError where some are asked that the learner does not keep."""
         kept = self.kept_constraints(task)
-        if {*constraints.to_dict()} - {*kept}:
+        asked = {*constraints.to_dict()}
+        if asked - {*kept}:
             but = f" but {', '.join(kept)}" if kept else ""
+            # GET keeps costs of errors, and no other part.
+            get = ", GET" if asked == {"class_costs"} and task in CLASSES else ""
             raise ValueError(
-                f"{self.title} keeps no constraints{but}; CART, GradTree and GRANDE do."
+                f"{self.title} keeps no constraints{but}; CART, GradTree{get} and "
+                "GRANDE do."
             )
 
     def settings_of(self, task: str) -> tuple[Setting, ...]:
