@@ -266,6 +266,10 @@ CONTENDERS = {
             _ours("grande-softmax", weighting="softmax", max_deciders=None),
             on_request=True,
         ),
+        replace(_ours("grande-few", max_deciders=20), on_request=True),
+        replace(
+            _ours("grande-all", max_deciders=None, concentration=1.0), on_request=True
+        ),
         replace(_ours("grande-random", init="random"), on_request=True),
         replace(_ours("grande-unaveraged", n_averaged=1), on_request=True),
         # The paper's ablation: one weight a tree, not one a leaf.

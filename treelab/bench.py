@@ -23,7 +23,7 @@ from treelab.data.encoding import TableEncoder
 from treelab.data.problem import make_problem
 from treelab.data.reading.read_table import read_table
 from treelab.learners.argmin.estimators import ArgminTreeClassifier
-from treelab.learners.grande.settings import GrandeSettings
+from treelab.learners.grande.settings import MAX_DECIDERS, GrandeSettings
 from treelab.learners.grande.weighting import entropy, weighted_prediction
 from treelab.ops.activity import ridge_program, traversal
 from treelab.ops.axis_trees import axis_trees
@@ -357,7 +357,7 @@ def axis_trees_step(
     output is a leaf's weight, and `weighted_prediction` mixes the trees; with an
     entmax as our recipe trains: few trees, their entropy penalised.
     """
-    most = GrandeSettings.max_deciders if weighting == "entmax15" else None
+    most = MAX_DECIDERS if weighting == "entmax15" else None
     rng = _drawn(device)
     shape = (trees, 2**depth - 1, offered)
     logits = (0.5 * torch.randn(shape, **rng)).requires_grad_()

@@ -23,6 +23,12 @@ TINY = {
     "gradtree": {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 9},
     "gradtree paper": {"recipe": "paper", "n_restarts": 2, "max_epochs": 6},
     "grande": {"n_estimators": 4, "max_epochs": 5, "n_folds": 2, "max_deciders": 2},
+    "grande with many deciders": {
+        "n_estimators": 24,
+        "depth": 2,
+        "max_epochs": 8,
+        "n_folds": 2,
+    },
     "grande with dropout": {"n_estimators": 4, "max_epochs": 5, "dropout": 0.3},
     "get": {"max_depth": 2, "n_steps": 6, "n_starts": 2},
     "get paper": {"recipe": "paper", "max_depth": 2, "n_steps": 3, "n_starts": 2},

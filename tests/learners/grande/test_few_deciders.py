@@ -58,6 +58,42 @@ def test_no_more_trees_decide_any_row_than_may(weighting):
     assert ensemble.max_deciders == 3
 
 
+SHORT = {
+    "n_estimators": 64,
+    "max_epochs": 20,
+    "patience": 5,
+    "n_folds": 2,
+    "random_state": 0,
+}
+
+
+def test_more_trees_decide_where_few_do_worse_on_held_out_rows():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2600, 8))
+    truth = 1 / (1 + np.exp(2 - X[:, :6].sum(axis=1) / 2))
+    y = rng.random(2600) < truth
+    chosen = GrandeClassifier(**SHORT).fit(X[:600], y[:600])
+    few = GrandeClassifier(**SHORT, max_deciders=20).fit(X[:600], y[:600])
+    assert few.ensemble_.max_deciders == 20  # who sets a number has it
+    assert 20 < chosen.ensemble_.max_deciders < 64
+    (note,) = (one for one in chosen.ensemble_.notes if one.startswith("Up to"))
+    assert "20 did worse on held-out rows" in note
+    errors = [
+        np.square(m.predict_proba(X[600:])[:, 1] - truth[600:]).mean()
+        for m in (chosen, few)
+    ]
+    assert errors[0] < 0.9 * errors[1]
+
+
+def test_few_trees_decide_where_that_costs_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = (X[:, 0] > 0) ^ (X[:, 1] > 0.3)
+    ensemble = GrandeClassifier(**SHORT).fit(X, y).ensemble_
+    assert ensemble.max_deciders == 20
+    assert not any(note.startswith("Up to") for note in ensemble.notes)
+
+
 @pytest.mark.slow
 def test_the_trees_that_may_decide_become_fewer_over_the_first_epochs():
     _, X, y = table("breast_cancer")

@@ -38,7 +38,11 @@ from treelab.learners.grande.fit import (
     train_network,
 )
 from treelab.learners.grande.network import WeightedTreesNetwork
-from treelab.learners.grande.settings import GrandeRegressionSettings, GrandeSettings
+from treelab.learners.grande.settings import (
+    MAX_DECIDERS,
+    GrandeRegressionSettings,
+    GrandeSettings,
+)
 from treelab.learners.grande.starts import begin_network
 from treelab.training.device import resolve_device
 from treelab.training.events import TRAINING, Monitor
@@ -81,6 +85,9 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
         self.constraints_ = constraints_of(self, data.frame)
         if self.constraints_.monotone:  # a row may not move to other trees
             settings = replace(settings, leaf_weights=False)
+        few_by_choice = settings.max_deciders == "auto"
+        if few_by_choice:
+            settings = replace(settings, max_deciders=MAX_DECIDERS)
         seeds = check_random_state(self.random_state).randint(2**31, size=3).tolist()
         begin = partial(
             begin_network,
@@ -106,7 +113,7 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             snapshot=partial(self._heaviest_tree, network, data),
             stage=ON_FOLDS if takes_turns else TRAINING,
         )
-        result = train_network(network, monitor)
+        result = train_network(network, monitor, few_by_choice=few_by_choice)
         calibration = self._calibrate(settings, network)
         self.held_out_predictions_ = held_out_predictions(network, calibration)
 
@@ -135,6 +142,12 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             note = (
                 f"{len(deciding):,} of {n_trees:,} trees have weight on some training "
                 "row; the others were left out."
+            )
+            end = replace(end, notes=(*end.notes, note))
+        if few_by_choice and (end.max_deciders or 0) > MAX_DECIDERS:
+            note = (
+                f"Up to {end.max_deciders:,} trees decide a row: {MAX_DECIDERS} did "
+                "worse on held-out rows, by more than one standard error."
             )
             end = replace(end, notes=(*end.notes, note))
         self.model_ = with_origin(with_note(end, self.constraints_), self.origin_)

@@ -56,7 +56,7 @@ MOST_SCALED = 3.0  # times that short trainings raise the learning rates at most
 def plan_of(settings: GrandeSettings, n_rows: int) -> tuple[TrainingPlan, int]:
     """Plan the training on so many rows, on folds as on all; with the steps an epoch.
 
-    The first epoch that may be retained is that by which as few trees decide as shall.
+    Its first epoch is that by which as few trees decide as shall.
     """
     batch_size = min(settings.batch_size, n_rows)
     n_steps = max(1, round(n_rows / batch_size))
@@ -83,9 +83,8 @@ def plan_of(settings: GrandeSettings, n_rows: int) -> tuple[TrainingPlan, int]:
 class Concentration:
     """Lets fewer and fewer trees decide a row, beside the network's learning rates.
 
-    Over so many steps the concentration grows from 1 by the same factor each step, and
-    the number of trees that may decide falls from all by one, so that no tree is left
-    without any weight before it has learned. Where they end is the network's settings.
+    Over so many steps the network's progress goes from 0 to 1, so that no tree is left
+    without any weight before it has learned. Where it ends is the network's settings.
     """
 
     def __init__(
@@ -101,17 +100,8 @@ class Concentration:
             self.learning_rates.step()
         if self._done < self.n_steps:
             self._done += 1
-            last = self.network.settings.concentration
-            self.network.concentration.data.fill_(last ** (self._done / self.n_steps))
-            self._limit_deciders()
-
-    def _limit_deciders(self) -> None:
-        """Set how many trees may decide after the steps so far; at first all."""
-        most = self.network.settings.max_deciders
-        if most is not None and self._done:
-            n_trees = self.network.logits.shape[1]
-            share = min(most / n_trees, 1.0) ** (self._done / self.n_steps)
-            self.network.max_deciders = round(n_trees * share)
+            self.network.progress.data.fill_(self._done / self.n_steps)
+            self.network.limit_deciders()
 
     def state_dict(self) -> dict:
         """State for a checkpoint."""
@@ -120,22 +110,74 @@ class Concentration:
         return {"done": self._done, **own}
 
     def load_state_dict(self, saved: dict) -> None:
-        """Go back to a state; the concentration itself is a parameter."""
+        """Go back to a state; the progress itself is a parameter."""
         self._done = saved["done"]
-        self._limit_deciders()
+        self.network.limit_deciders()
         if self.learning_rates is not None:
             self.learning_rates.load_state_dict(saved["learning_rates"])
 
 
+class ManyDeciders:
+    """Saves the best epoch before as few trees decide as shall: it may be better.
+
+    It is retained where so few trees cost more than one standard error, that of the
+    difference in the loss of held-out rows.
+    """
+
+    def __init__(self, network: WeightedTreesNetwork, first_epoch: int):
+        self.network, self.first_epoch = network, first_epoch
+        self._epoch, self._best = 0, BestCheckpoints(network)
+
+    def __call__(self, valid_loss: torch.Tensor) -> None:
+        """Save an epoch that is the best so far."""
+        self._epoch += 1
+        if self._epoch < self.first_epoch:
+            self._best.update(valid_loss, self._epoch)
+
+    def restore_if_better(self, result: TrainResult) -> None:
+        """Put the saved epoch back into the network where few trees cost too much."""
+        if not bool(self._best.epoch.all()):
+            return
+        few, of_few = BestCheckpoints(self.network), held_out_losses(self.network)
+        self._best.restore()
+        self.network.limit_deciders()
+        cost, weight = of_few - held_out_losses(self.network), self._weight()
+        mean = np.average(cost, weights=weight)
+        if mean > np.sqrt((weight**2 * (cost - mean) ** 2).sum()) / weight.sum():
+            result.best_loss, result.best_epoch = self._best.loss, self._best.epoch
+        else:
+            few.restore()
+            self.network.limit_deciders()
+
+    def _weight(self) -> np.ndarray:
+        """Weights (n,) of the held-out rows."""
+        *_, target, weight = _held_out_rows(self.network)
+        return np.ones(len(target)) if weight is None else weight
+
+    def state_dict(self) -> dict:
+        """State for a checkpoint."""
+        return {"epoch": self._epoch, "best": self._best.state_dict()}
+
+    def load_state_dict(self, saved: dict) -> None:
+        """Go back to a state."""
+        self._epoch = saved["epoch"]
+        self._best.load_state_dict(saved["best"])
+
+
 def train_network(
-    network: WeightedTreesNetwork, monitor: Monitor, *, n_epochs: int | None = None
+    network: WeightedTreesNetwork,
+    monitor: Monitor,
+    *,
+    n_epochs: int | None = None,
+    few_by_choice: bool = False,
 ) -> TrainResult:
     """Train until validation no longer improves, or for a number of epochs.
 
     With a softmax of all trees initial ones that predict something count, too;
     otherwise too many of them would decide yet. The best epoch is 0 where the start is
     retained. A training of ``n_epochs`` is planned as without them, and nothing is
-    validated.
+    validated. With ``few_by_choice`` more trees decide where as few as shall cost too
+    much on held-out rows.
     """
     settings = network.settings
     plan, n_steps = plan_of(settings, network.rows.n_train)
@@ -156,6 +198,7 @@ def train_network(
     else:
         plan = replace(plan, max_epochs=n_epochs, validates=False)
     concentrating = plan.first_epoch * n_steps
+    many = ManyDeciders(network, plan.first_epoch) if few_by_choice else None
     result = train(
         network,
         optimizer,
@@ -163,8 +206,12 @@ def train_network(
         generator=network.generator,
         monitor=monitor,
         scheduler=Concentration(network, concentrating, learning_rates),
+        after_epoch=many,
     )
+    network.limit_deciders()
     result.warn_if_diverged()
+    if many is not None:
+        many.restore_if_better(result)
     is_softmax = settings.weighting == "softmax" and settings.max_deciders is None
     if loss_at_start is not None and is_softmax and settings.init != "normal":
         as_begun = loss_at_start <= result.best_loss
@@ -264,6 +311,31 @@ def _held_out_rows(
     return outputs, target, None if own is None else own[rows]
 
 
+def held_out_losses(network: WeightedTreesNetwork) -> np.ndarray:
+    """Loss (n,) of each row that is held out; log loss as calibrated, of classes."""
+    outputs, target, weight = _held_out_rows(network)
+    objective = network.objective
+    if isinstance(objective, RegressionObjective):
+        values = torch.as_tensor(target, device=outputs.device)
+        return objective.loss(outputs[None], values)[0].double().cpu().numpy()
+    log_odds, prior = _log_odds(network, outputs, objective.class_weights)
+    scale = measured_scale(log_odds, target, prior, weight)
+    log_p = log_softmax(scale * log_odds + prior, axis=1)
+    return -log_p[np.arange(len(target)), target]
+
+
+def _log_odds(
+    network: WeightedTreesNetwork, outputs: torch.Tensor, class_weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-odds against the classes' frequencies (n, C), and the latter's logarithms."""
+    log_p = log_proba(outputs).double().cpu().numpy().T  # (n, C)
+    trained = np.log(np.maximum(class_weights, LEAST_WEIGHT))
+    every = network.rows.target.cpu().numpy()
+    counts = np.bincount(every, network.rows.own_weight, minlength=len(trained))
+    prior = np.log(np.where(counts > 0, counts, 1) / counts.sum())
+    return log_p - trained - prior, prior
+
+
 def measured_move(network: WeightedTreesNetwork, level: float) -> Calibration:
     """Measure how far the quantile of held-out rows is from the one predicted."""
     outputs, target, weight = _held_out_rows(network)
@@ -288,13 +360,13 @@ def calibrate(
     these the highest is chosen where all classes weigh alike and nothing shifts.
     """
     outputs, target, weight = _held_out_rows(network)
-    log_p = log_proba(outputs).double().cpu().numpy().T  # (n, n_classes)
+    log_odds, prior = _log_odds(network, outputs, class_weights)
     trained = np.log(np.maximum(class_weights, LEAST_WEIGHT))
-    every = network.rows.target.cpu().numpy()
-    counts = np.bincount(every, network.rows.own_weight, minlength=len(trained))
-    prior = np.log(np.where(counts > 0, counts, 1) / counts.sum())
-    power = best_weight_power(log_p, target, -prior, weight) if shifts else 0.0
-    scale = measured_scale(log_p - trained - prior, target, prior, weight)
+    power = 0.0
+    if shifts:
+        log_p = log_odds + trained + prior
+        power = best_weight_power(log_p, target, -prior, weight)
+    scale = measured_scale(log_odds, target, prior, weight)
     shift = prior - scale * (prior + trained)
     if votes is None and (shifts or np.ptp(class_weights) > 0):
         decisive = -scale * power * prior - shift

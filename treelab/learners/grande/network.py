@@ -107,11 +107,12 @@ class WeightedTreesNetwork(nn.Module):
         self.logits, self.threshold, self.leaf_value, self.leaf_weight = (
             nn.Parameter(by_fold(own)) for own in parameters
         )
-        # Multiplies the leaf weights; no gradient, but checkpoints save it. Ours.
-        self.concentration = nn.Parameter(
-            torch.ones(n_folds, 1, 1, 1, device=device), requires_grad=False
+        # How far trees have come from all deciding, 0, to as few as shall, 1; no
+        # gradient, but checkpoints save it. Ours, as is what follows from it.
+        self.progress = nn.Parameter(
+            torch.zeros(n_folds, 1, 1, 1, device=device), requires_grad=False
         )
-        self.max_deciders: int | None = None  # that may decide a row, for now; ours
+        self.max_deciders: int | None = None  # that may decide a row, for now
         self.columns = None if columns is None else by_fold(columns)
         fold = torch.arange(n_folds, device=device)[:, None]
         self.train_weight = rows.weight * (rows.fold != fold)  # (G, n)
@@ -126,10 +127,20 @@ class WeightedTreesNetwork(nn.Module):
         last = self.settings.max_deciders
         return last is None or self.max_deciders == min(last, self.logits.shape[1])
 
+    def limit_deciders(self) -> None:
+        """Set how many trees may decide a row after the progress so far."""
+        most, progress = self.settings.max_deciders, float(self.progress.flatten()[0])
+        self.max_deciders = None
+        if isinstance(most, int) and progress > 0:
+            n_trees = self.logits.shape[1]
+            self.max_deciders = round(n_trees * min(most / n_trees, 1.0) ** progress)
+
     def leaves(self, folds: slice = slice(None)) -> Tensor:
         """Raw outputs and, last, the weight of each leaf, (G * E, L, C + 1)."""
         value = self.objective.leaf_outputs(self.leaf_value[folds])
-        weight = self.concentration[folds] * self.leaf_weight[folds]
+        # Multiplies the leaf weights, from 1 growing by the same factor each step.
+        concentration = self.settings.concentration ** self.progress[folds]
+        weight = concentration * self.leaf_weight[folds]
         weight = weight.expand(-1, -1, value.shape[2], -1)
         return torch.cat([value, weight], -1).flatten(0, 1)
 
@@ -188,6 +199,7 @@ class WeightedTreesNetwork(nn.Module):
 
         Sub-ensembles share the mean over the folds: how long to train is one choice.
         """
+        self.limit_deciders()
         means = []
         for output, rows in zip(self.valid_outputs(), self.held_out):
             weight = self.rows.weight[rows]

@@ -21,6 +21,7 @@ from treelab.learners.common.settings import (
 )
 from treelab.trees.logits import WEIGHTINGS
 
+MAX_DECIDERS = 20  # where "auto" lets few trees decide
 LEARNING_RATE = "Learning rate of Adam for the "
 
 
@@ -96,10 +97,12 @@ class GrandeSettings(AxisTreeSettings):
         paper=1.0,
         tasks=CLASSES,
     )
-    max_deciders: int | None = setting(
-        20,
+    max_deciders: int | str | None = setting(
+        "auto",
         "Trees that decide a row at most, those whose leaves weigh most; all at the "
-        "start of training, fewer over the first epochs. None: all may.",
+        "start of training, fewer over the first epochs. 'auto', of classes: 20, or "
+        "more where so few cost more than one standard error on held-out rows. None: "
+        "all may.",
         label="Max deciding trees",
         minimum=1,
         choices=(None,),
@@ -205,7 +208,7 @@ class GrandeRegressionSettings(RegressionLossSettings):
 
     init: str = _of_numbers("init", "forest")
     concentration: float = _of_numbers("concentration", 1.0)
-    max_deciders: int | None = _of_numbers("max_deciders", None)
+    max_deciders: int | str | None = _of_numbers("max_deciders", None)
 
 
 SPEC = LearnerSpec(
