@@ -137,6 +137,19 @@ def test_a_table_that_cannot_be_read_is_refused_by_name(table, sentence):
         feature_matrix([Feature("a"), Feature("c")], table)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float64", "Int64"])
+def test_numbers_are_refused_where_all_categories_are_words(dtype):
+    numbers = pd.DataFrame({"job": pd.Series([3, 4, None][: 2 + (dtype != "int8")])})
+    with pytest.raises(ValueError, match=f"'job' holds {dtype} .*such as 'Sales'"):
+        feature_matrix([JOB], numbers.astype(dtype))
+    with pytest.raises(ValueError, match="such as 2021-03-01 00:00:00, but"):
+        feature_matrix([JOB], pd.DataFrame({"job": [pd.Timestamp("2021-03-01")]}))
+    nothing = pd.DataFrame({"job": [np.nan, np.nan]})
+    assert np.isnan(feature_matrix([JOB], nothing)).all()
+    codes = Feature("job", "category", categories=("1", "2", "x"), scores=(1, 2, 3))
+    assert np.isnan(feature_matrix([codes], numbers.astype(dtype))).all()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -399,7 +399,31 @@ def _categories(series: pd.Series, feature: Feature) -> tuple[np.ndarray, list[s
         if isinstance(value, str) and value in feature.scored:
             return np.array([0]), [value]
     codes, values = pd.factorize(feature.read(series), use_na_sentinel=True)
+    if len(values) and not feature.scored.keys() & set(values):
+        _check_text(series, feature)
     return codes, list(values)
+
+
+def _check_text(series: pd.Series, feature: Feature) -> None:
+    """Raise ValueError for numbers, dates or times where all categories are words."""
+    is_number = is_numeric_dtype(series.dtype) and not is_bool_dtype(series.dtype)
+    is_measured = is_number or form_of_moments(series) is not None
+    known = feature.categories
+    if is_measured and known and not any(map(_is_number, known)):
+        raise ValueError(
+            f"Column {feature.column!r} holds {series.dtype} values, such as "
+            f"{series.dropna().iloc[0]}, but the training rows held categories such "
+            f"as {known[0]!r}. Give the column as text that is written so."
+        )
+
+
+def _is_number(text: str) -> bool:
+    """Whether a category may be a number's text."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _scores(feature: Feature, codes: np.ndarray, values: list[str]) -> np.ndarray:
