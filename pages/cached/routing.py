@@ -50,8 +50,8 @@ def routed_file(
 
 def _classes_or_values(loaded: LoadedRun) -> dict[str, Any]:
     """By what rows of a run are put into groups; see ``row_groups``."""
-    model, classes = loaded.model, ranked_classes(loaded) or None
-    of_values = {"y_train": loaded.split.y_train, "unit": model.target_unit}
+    classes = ranked_classes(loaded) or None
+    of_values = {"y_train": loaded.split.y_train, "model": loaded.model}
     return {"classes": classes, **of_values}
 
 

@@ -149,8 +149,7 @@ def rows_that_differ(
         )
         return
     of_classes = found.mean_distance is None
-    named = tuple(map(plain, names))
-    st.markdown(found.sentences(named, plain(pair[0].model.target_unit)))
+    st.markdown(plain(found.sentences(tuple(names), pair[0].model)))
     first, second = (f"{name} (run)" if name in HEADS else name for name in names)
     rows = found.rows[:MOST_ROWS]
     better = [(first, second, NEITHER)[which] for which in rows["better"]]

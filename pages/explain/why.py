@@ -274,7 +274,7 @@ def _leaf_words(loaded: LoadedRun, tree: Tree, path: list[int]) -> str:
     predicted = predictions(loaded, "test") if loaded.model.has_predictor else None
     test = loaded.split.rows("test")
     score = score_leaf(tree, path[-1], *test, predictions=predicted)
-    return score.sentence(plain(loaded.model.target_unit))
+    return plain(score.sentence(loaded.model))
 
 
 def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
@@ -289,7 +289,7 @@ def _show_sufficient(loaded: LoadedRun, tree: Tree, row: Row) -> None:
     st.markdown(plain(f"{needed}.") if rule.n_dropped else whole)
     st.caption(
         f"Whatever else a row holds. They hold for {score.n_rows:,} of "
-        f"{counted(score.n_total, 'test row')}{score.how_good()}."
+        f"{counted(score.n_total, 'test row')}{score.how_good(tree)}."
     )
 
 

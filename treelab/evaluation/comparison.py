@@ -16,16 +16,10 @@ from treelab.evaluation.metrics import differ
 from treelab.trees.constraints import Constraints, cost_matrix
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
-from treelab.trees.text import term_fractions
+from treelab.trees.pruning_path import Model
+from treelab.trees.text import target_text, term_fractions
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
-from treelab.trees.words import (
-    counted,
-    joined,
-    left_out,
-    percent,
-    significant,
-    with_unit,
-)
+from treelab.trees.words import counted, joined, left_out, percent, significant
 
 # How alike several models predict the same rows.
 
@@ -684,10 +678,10 @@ class Disagreement:
         """Count rows on which a model, 0 or 1, is better; -1: on which neither is."""
         return int((self.rows["better"] == which).sum())
 
-    def sentences(self, names: tuple[str, str], unit: str = "") -> str:
+    def sentences(self, names: tuple[str, str], model: Model) -> str:
         """Write how often two models of these names differ, and which is better there.
 
-        The unit is that of a number target.
+        One of them says how its target is written.
         """
         first, second = names
         n_rows = counted(self.n_rows, "test row")
@@ -698,7 +692,7 @@ class Disagreement:
                 f"They differ on {len(self.rows):,} of {n_rows}: {first} is correct on "
                 f"{n_first:,}, {second} on {n_second:,}{neither}."
             )
-        distance = with_unit(significant(self.mean_distance), unit)
+        distance = target_text(model, self.mean_distance)
         return (
             f"{second} is closer to the target on {n_second:,} of {n_rows}, {first} on "
             f"{n_first:,}. The predictions differ by {distance} on average; the "

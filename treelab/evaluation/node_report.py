@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.feature import feature_matrix
-from treelab.trees.text import rule_text, split_text
+from treelab.trees.text import rule_text, split_text, target_text
 from treelab.trees.tree import (
     OBLIQUE,
     Tree,
@@ -17,7 +17,7 @@ from treelab.trees.tree import (
     goes_left,
     rows_at,
 )
-from treelab.trees.words import counted, percent, significant, with_unit
+from treelab.trees.words import counted, percent
 
 # How good a leaf's prediction is on the rows that reach it.
 
@@ -38,24 +38,21 @@ class LeafScore:
     mean_absolute_error: float | None = None
     is_weighted: bool = False  # whether rows count by weight in these
 
-    def sentence(self, unit: str = "") -> str:
-        """Write how many test rows reach the leaf, and how well they are predicted.
-
-        The unit is that of a number target.
-        """
+    def sentence(self, model: Any) -> str:
+        """Write how many test rows reach a model's leaf, and how well it predicts."""
         n_total = counted(self.n_total, "test row")
-        if how := self.how_good(unit):
+        if how := self.how_good(model):
             return f"This leaf: {self.n_rows:,} of {n_total}{how}."
         return f"None of the {n_total} reaches this leaf."
 
-    def how_good(self, unit: str = "") -> str:
-        """Write the score of the rows: ", accuracy 93%"; "" without a row."""
+    def how_good(self, model: Any) -> str:
+        """Write the score of a model's rows: ", accuracy 93%"; "" without a row."""
         how = BY_WEIGHT * self.is_weighted
         if self.accuracy is not None:
             return f", accuracy {percent(self.accuracy)}{how}"
         if self.mean_absolute_error is None:
             return ""
-        error = with_unit(significant(self.mean_absolute_error), unit)
+        error = target_text(model, self.mean_absolute_error)
         return f", mean absolute error {error}{how}"
 
 

@@ -11,9 +11,16 @@ from treelab.data.problem import Problem
 from treelab.trees.cells import note_forms
 from treelab.trees.feature import as_table, known_forms
 from treelab.trees.pruning_path import Model
-from treelab.trees.text import prediction_label, split_text
+from treelab.trees.text import prediction_label, predicts_times, split_text
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted, listed, percent, significant, with_unit
+from treelab.trees.words import (
+    counted,
+    listed,
+    percent,
+    short_time,
+    significant,
+    with_unit,
+)
 
 # How many rows of each group pass each node of a tree, or of any hierarchy.
 
@@ -64,19 +71,22 @@ OTHER_ROWS = "no known class"
 
 
 def row_groups(
-    y, *, classes: Sequence | None, y_train, unit: str = ""
+    y, *, classes: Sequence | None, y_train, model: Model | None = None
 ) -> dict[str, np.ndarray]:
     """Name the groups of rows, each with a mask (n_rows,).
 
-    Labels are grouped by class, in this order. Values of a number target, with its
-    unit, have no classes: they are low, middle and high, by the thirds of the training
-    values, without middle ones where both borders are one value.
+    Labels are grouped by class, in this order. Values of a number target, written
+    as the model's, have no classes: they are low, middle and high, by the thirds of
+    the training values, without middle ones where both borders are one value.
     """
     target = np.asarray(y)
     if classes is not None:
         return {str(label): target == label for label in classes}
     band, (low, high) = target_bands(y_train, target)
-    first, last = significant(low), with_unit(significant(high), unit)
+    is_time = model is not None and predicts_times(model)
+    unit = "" if model is None or is_time else model.target_unit
+    first, last = map(short_time if is_time else significant, (low, high))
+    last = with_unit(last, unit)
     ranges = (f"up to {with_unit(first, unit)}", f"{first} to {last}", f"above {last}")
     return {
         f"{name} ({text})": band == name

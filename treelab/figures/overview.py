@@ -15,9 +15,17 @@ from treelab.figures.style import (
     palette,
     template,
     text_on,
+    time_ticks,
 )
 from treelab.trees.colors import Palette
-from treelab.trees.text import prediction_text, rows_text, rule_text, split_condition
+from treelab.trees.text import (
+    prediction_text,
+    predicts_times,
+    rows_text,
+    rule_text,
+    split_condition,
+    target_title,
+)
 from treelab.trees.tree import Tree, sum_up
 
 Kind = Literal["icicle", "sunburst"]
@@ -119,10 +127,11 @@ def _marker(
     if tree.classes is None:
         values = tree.value[drawn, tree.main_output]
         places = ((values - values.min()) / (np.ptp(values) or 1.0)).tolist()
-        unit = f" ({tree.target_unit})" if tree.target_unit else ""
-        title = {"text": escape_html(tree.target + unit), "side": "right"}
+        title = {"text": escape_html(target_title(tree)), "side": "right"}
         bar = {"title": title, "thickness": 10, "outlinewidth": 0}
         bar["tickfont"] = {"color": theme.muted}
+        if predicts_times(tree):
+            bar |= time_ticks(float(values.min()), float(values.max()), 5)
         marker = {"colors": values, "colorscale": SEQUENTIAL, "colorbar": bar}
         marker |= {"cmin": values.min(), "cmax": values.max(), "showscale": True}
         scale = sample_colorscale(SEQUENTIAL, places, colortype="tuple")

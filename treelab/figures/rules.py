@@ -13,11 +13,13 @@ from treelab.trees.text import (
     bound_text,
     condition_text,
     leaf_conditions,
+    predicts_times,
+    target_title,
     to_rules,
     written_terms,
 )
 from treelab.trees.tree import OBLIQUE, Tree
-from treelab.trees.words import clean, counted, percent, significant
+from treelab.trees.words import clean, counted, percent, short_time, significant
 
 _FEW = 2  # rows of a leaf that are so few that the rule is marked
 _TERMS = 3  # of a sum, or of many categories, that are not folded away
@@ -38,14 +40,11 @@ def rules_table(tree: Tree, colors: dict) -> str:
         of_leaf = dict(leaf_conditions(tree))
         found["rule"] = [rule_with_sums(tree, of_leaf[leaf]) for leaf in found["leaf"]]
     lines = "".join(_line(tree, colors, rule) for rule in found.to_dict("records"))
-    target = html.escape(clean(tree.target))
-    unit = f" ({html.escape(tree.target_unit)})" if tree.target_unit else ""
+    target = clean(tree.target if tree.classes is not None else target_title(tree))
     sure = "" if tree.classes is None else "<th>confidence</th>"
     weight = "" if tree.weight is None else "<th>weight</th>"
-    head = (
-        f"<th>rows</th><th>share</th>{weight}<th class='name'>{target}{unit}</th>{sure}"
-        "<th>if</th>"
-    )
+    name = f"<th class='name'>{html.escape(target)}</th>"
+    head = f"<th>rows</th><th>share</th>{weight}{name}{sure}<th>if</th>"
     table = f'<table class="rules"><thead><tr>{head}</tr></thead>{lines}</table>'
     # A region of its own, which scrolls, is reached by the keyboard as well.
     region = '<div class="scrolled" tabindex="0" role="region" aria-label='
@@ -66,7 +65,10 @@ def _line(tree: Tree, colors: dict, rule: dict) -> str:
         weight = f"<td>{significant(rule['weight'])}</td>"
     numbers = f"<td>{rows}</td><td>{percent(rule['share'])}</td>{weight}"
     if tree.classes is None:
-        words = rule.get("formula") or significant(rule["prediction"], 4)
+        value = rule["prediction"]
+        is_time = predicts_times(tree)
+        words = short_time(value) if is_time else significant(value, 4)
+        words = rule.get("formula") or words
         numbers += f"<td>{html.escape(words)}</td>"
     else:
         label = rule["prediction"]

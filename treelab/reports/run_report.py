@@ -413,7 +413,7 @@ def decision_words(
             predicted = model.predict(X)
             lines[-1] = ON_TOP
     score = score_leaf(tree, tree.path(row)[-1], X, y, weight, predictions=predicted)
-    return [*lines, score.sentence(tree.target_unit), *after]
+    return [*lines, score.sentence(tree), *after]
 
 
 # The sections of a report on one run or several, in words and tables.

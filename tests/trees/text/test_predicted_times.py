@@ -6,8 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.explanations import because_sentence
+from treelab.evaluation.node_report import score_leaf
 from treelab.evaluation.predictions import predicted_words
+from treelab.evaluation.routing import row_groups
+from treelab.figures.overview import overview_figure
+from treelab.figures.rules import rules_table
 from treelab.trees.cells import HOURS, CellForm
 from treelab.trees.feature import Feature
 from treelab.trees.text import interval_text, path_sentences, target_title
@@ -36,6 +41,28 @@ def test_a_predicted_time_is_written_as_one():
     assert " of 1:37:30 because" in because_sentence(tree, X[:1])
     words = predicted_words(tree, pd.Series(tree.predict(X), name="prediction"))
     assert words == "4 rows: took 1:37:30 on average, from 0:45 to 2:30"
+
+
+def test_errors_differences_groups_and_rules_of_times_are_times():
+    tree, X = durations()
+    truth = np.array([0.5, 1.0, 2.0, 3.0])
+    leaf = tree.path(X[:1])[-1]
+    words = score_leaf(tree, leaf, X, truth).sentence(tree)
+    assert words == "This leaf: 2 of 4 test rows, mean absolute error 0:15."
+    found = disagreement("regression", truth, tree.predict(X), tree.predict(X) + 0.5)
+    assert "differ by 0:30 on average" in found.sentences(("A", "B"), tree)
+    groups = row_groups(truth, classes=None, y_train=truth, model=tree)
+    assert [*groups] == [
+        "low (up to 1:00)",
+        "middle (1:00 to 2:00)",
+        "high (above 2:00)",
+    ]
+    table = rules_table(tree, {})
+    assert "<td>2:30</td>" in table
+    assert "hours" not in table
+    (areas,) = overview_figure(tree, {}).data
+    assert areas.marker.colorbar.title.text == "took"
+    assert "1:00" in areas.marker.colorbar.ticktext
 
 
 @pytest.mark.parametrize(
