@@ -135,6 +135,15 @@ def test_the_defaults_are_tried_first(store, problem):
     assert study.trials[0].params == {"max_depth": 3, "min_samples_leaf": 1}
 
 
+@pytest.mark.parametrize("learner", ["gradtree", "grande", "get"])
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_a_learners_own_settings_lie_in_its_search_space(learner, task):
+    spec = LEARNERS[learner]
+    preset = presets(learner)["treelab"].of_task(spec, task)
+    own = spec.defaults(task)
+    assert [n for n, tried in preset.space.items() if own[n] not in tried] == []
+
+
 def test_an_interrupted_search_goes_on_where_it_was(store, problem):
     plan = SweepPlan(SPACE, n_trials=5, scoring="validation")
     run_id = create_sweep(store, "cart", PLAIN, problem, plan)

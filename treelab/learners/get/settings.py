@@ -182,7 +182,7 @@ SPEC = LearnerSpec(
 PRESETS = {
     "treelab": Preset(
         {
-            "max_depth": Range(2, 8),
+            "max_depth": Values(("auto", 2, 3, 4, 5, 6, 7, 8)),
             "learning_rate": Range(0.005, 0.05, log=True),
             "learning_rate_leaves": Range(0.01, 0.1, log=True),
             "sparse_tolerance": Values((0.0, 0.002, 0.01)),

@@ -143,7 +143,7 @@ PRESETS = {
         {
             "max_leaf_nodes": Values((8, 16, 32, 64)),
             "n_restarts": Values((8, 24)),
-            "n_steps": Values((100, 200, 400)),
+            "n_steps": Values(("auto", 100, 200, 400)),
             "learning_rate_index": Range(0.005, 0.2, log=True),
             "learning_rate_values": Range(0.003, 0.1, log=True),
             "learning_rate_leaf": Range(0.01, 0.2, log=True),

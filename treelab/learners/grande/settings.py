@@ -232,8 +232,8 @@ PRESETS = {
         {
             "depth": Range(3, 6),
             "n_estimators": Values((128, 256, 512)),
-            "concentration": Values((1.0, 1.5, 2.0, 3.0, 4.0)),
-            "max_deciders": Values((10, 20, 50, None)),
+            "concentration": Values((1.0, 1.5, 2.0, 2.4, 3.0, 4.0)),
+            "max_deciders": Values(("auto", 10, 20, 50, None)),
             "entropy_penalty": Values((0.0, 0.001, 0.003, 0.01)),
             "selected_variables": Range(0.5, 1.0),
             "dropout": Values((0.0, 0.25)),

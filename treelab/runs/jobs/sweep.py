@@ -188,8 +188,9 @@ class Search:
     def run_trials(self) -> None:
         """Try until the plan's trials or minutes are over, or a stop is asked for.
 
-        The run's own settings are the first trial. Minutes count from the first attempt
-        on, those between an interruption and the next attempt left out.
+        The first trial has the run's own settings where the space holds them. Minutes
+        count from the first attempt on, those between an interruption and the next
+        attempt left out.
         """
         self._before = seconds_searched(self.study)
         end_stale_trials(self.study)
