@@ -59,3 +59,10 @@ def test_a_form_refuses_levels_that_a_fit_would(text):
     assert ascending_floats(settings["quantile"], "0.1 0.9") == (0.1, 0.9)
     with pytest.raises(ValueError, match="quantile must be"):
         ascending_floats(settings["quantile"], text)
+
+
+def test_words_of_classes_are_known_where_numbers_have_fewer():
+    for word, value in (("auto", "auto"), ("None", None), ("7", 7)):
+        assert parse_settings("grande", [f"max_deciders={word}"]) == {
+            "max_deciders": value
+        }

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from treelab.learners.common.settings import (
@@ -26,7 +27,8 @@ def parse_settings(learner: str, texts: Sequence[str]) -> dict[str, Any]:
     kind.
     """
     spec = find_spec(learner)
-    known = {setting.name: setting for setting in spec.settings} if spec else {}
+    # Of classes, which come first, a setting may know more words than of numbers.
+    known = {one.name: one for one in reversed(spec.settings)} if spec else {}
     settings: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -67,12 +69,13 @@ def parse_tried(setting: Setting, text: str) -> Range | Values:
     if not dots:
         words = text.split(",")
         return Values(tuple(parse_setting(setting, word.strip()) for word in words))
-    if how not in ("", "log") or setting.kind not in ("int", "float"):
+    if how not in ("", "log") or setting.kind not in ("int", "float", "floats"):
         raise ValueError(
             f"{setting.name} takes a list such as 1,2,3 or, where it is a number, a "
             f"range such as 1..9 or 0.01..1:log; got {text!r}."
         )
-    ends = parse_setting(setting, low), parse_setting(setting, high)
+    one = replace(setting, kind="float") if setting.kind == "floats" else setting
+    ends = parse_setting(one, low), parse_setting(one, high)
     return Range(*ends, log=how == "log")
 
 

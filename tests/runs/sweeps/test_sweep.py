@@ -433,6 +433,16 @@ def test_presets_hold_what_the_learner_allows_and_keeps(learner, task):
                 assert complete_settings(learner, task, given)[name] == value
 
 
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_presets_are_read_as_the_page_writes_them(learner, task):
+    spec = LEARNERS[learner]
+    known = {setting.name: setting for setting in spec.settings_of(task)}
+    for preset in presets(learner).values():
+        for name, tried in preset.of_task(spec, task).space.items():
+            assert parse_tried(known[name], str(tried)) == tried
+
+
 def test_a_space_is_read_as_it_was_written():
     space = {"a": Range(1, 5), "b": Range(0.1, 2.0, log=True), "c": Values((None, "x"))}
     again = from_plain(to_plain(space))
