@@ -13,10 +13,10 @@ def test_a_leaf_is_right_as_often_as_its_rows_have_its_class():
     truth[:5] = "fine"
     found = score_leaf(tree, 1, X, truth)
     assert (found.n_rows, found.n_total, found.accuracy) == (10, 40, 0.5)
-    assert found.sentence() == "This leaf: 10 of 40 test rows, accuracy 50%."
+    assert found.sentence(tree) == "This leaf: 10 of 40 test rows, accuracy 50%."
     by_weight = score_leaf(tree, 1, X, truth, np.arange(1.0, 41))
     assert by_weight.accuracy == pytest.approx(40 / 55)
-    assert by_weight.sentence().endswith("accuracy 72.7% by weight.")
+    assert by_weight.sentence(tree).endswith("accuracy 72.7% by weight.")
 
 
 def test_a_number_leaf_has_its_mean_error():

@@ -125,10 +125,10 @@ def test_the_papers_values_are_listed_where_its_recipe_is_chosen(app):
 
 def test_a_default_that_differs_by_task_is_that_of_the_table_shown(visit, store):
     app = visit("train", table="breast_cancer", learners="grande")
-    fields = {own.label: own.value for own in app.number_input}
-    assert fields["Max deciding trees"] == 20
+    fields = {own.label: own.placeholder for own in app.number_input}
+    assert fields["Max deciding trees"] == "auto"
     app.selectbox(key="bar-table").set_value("diabetes").run()
-    fields = {own.label: own.value for own in app.number_input}
+    fields = {own.label: own.placeholder for own in app.number_input}
     assert not app.exception
     assert app.session_state["problem"].task == "regression"
-    assert fields["Max deciding trees"] is None
+    assert fields["Max deciding trees"] == "none"
