@@ -77,7 +77,7 @@ def test_more_trees_decide_where_few_do_worse_on_held_out_rows():
     assert few.ensemble_.max_deciders == 20  # who sets a number has it
     assert 20 < chosen.ensemble_.max_deciders < 64
     (note,) = (one for one in chosen.ensemble_.notes if one.startswith("Up to"))
-    assert "20 did worse on held-out rows" in note
+    assert "20 learned less than nine tenths" in note
     errors = [
         np.square(m.predict_proba(X[600:])[:, 1] - truth[600:]).mean()
         for m in (chosen, few)

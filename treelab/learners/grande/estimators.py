@@ -146,8 +146,8 @@ class GrandeEstimator(GrandeSettings, TableEstimator):
             end = replace(end, notes=(*end.notes, note))
         if few_by_choice and (end.max_deciders or 0) > MAX_DECIDERS:
             note = (
-                f"Up to {end.max_deciders:,} trees decide a row: {MAX_DECIDERS} did "
-                "worse on held-out rows, by more than one standard error."
+                f"Up to {end.max_deciders:,} trees decide a row: {MAX_DECIDERS} "
+                "learned less than nine tenths as much, by log loss on held-out rows."
             )
             end = replace(end, notes=(*end.notes, note))
         self.model_ = with_origin(with_note(end, self.constraints_), self.origin_)

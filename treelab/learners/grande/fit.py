@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from treelab.data.split import some_rows
 from treelab.learners.common.base import TrainingData, best_weight_power
 from treelab.learners.common.certainty import MOVED, quantile_of
-from treelab.learners.common.objective import RegressionObjective
+from treelab.learners.common.objective import ClassObjective, RegressionObjective
 from treelab.learners.common.origin import (
     Origin,
     changed_splits_of_trees,
@@ -48,6 +48,7 @@ from treelab.trees.tree import Tree
 
 
 CONCENTRATING = 0.15  # of the epochs, at the beginning: fewer and fewer trees decide
+FEW_LEARN = 0.9  # of what more trees do, at least, or more decide
 FEWEST_IN_VAIN = 3  # epochs of patience on the largest tables
 WARM_UP = 0.05  # of the steps
 MOST_SCALED = 3.0  # times that short trainings raise the learning rates at most
@@ -120,8 +121,7 @@ class Concentration:
 class ManyDeciders:
     """Saves the best epoch before as few trees decide as shall: it may be better.
 
-    It is retained where so few trees cost more than one standard error, that of the
-    difference in the loss of held-out rows.
+    It is retained where few trees learn clearly less, by the log loss of held-out rows.
     """
 
     def __init__(self, network: WeightedTreesNetwork, first_epoch: int):
@@ -135,24 +135,17 @@ class ManyDeciders:
             self._best.update(valid_loss, self._epoch)
 
     def restore_if_better(self, result: TrainResult) -> None:
-        """Put the saved epoch back into the network where few trees cost too much."""
+        """Put the saved epoch back where few trees learn too little."""
         if not bool(self._best.epoch.all()):
             return
-        few, of_few = BestCheckpoints(self.network), held_out_losses(self.network)
+        few, by_few = BestCheckpoints(self.network), learned(self.network)
         self._best.restore()
         self.network.limit_deciders()
-        cost, weight = of_few - held_out_losses(self.network), self._weight()
-        mean = np.average(cost, weights=weight)
-        if mean > np.sqrt((weight**2 * (cost - mean) ** 2).sum()) / weight.sum():
+        if by_few < FEW_LEARN * learned(self.network):
             result.best_loss, result.best_epoch = self._best.loss, self._best.epoch
         else:
             few.restore()
             self.network.limit_deciders()
-
-    def _weight(self) -> np.ndarray:
-        """Weights (n,) of the held-out rows."""
-        *_, target, weight = _held_out_rows(self.network)
-        return np.ones(len(target)) if weight is None else weight
 
     def state_dict(self) -> dict:
         """State for a checkpoint."""
@@ -176,8 +169,8 @@ def train_network(
     With a softmax of all trees initial ones that predict something count, too;
     otherwise too many of them would decide yet. The best epoch is 0 where the start is
     retained. A training of ``n_epochs`` is planned as without them, and nothing is
-    validated. With ``few_by_choice`` more trees decide where as few as shall cost too
-    much on held-out rows.
+    validated. With ``few_by_choice`` more trees decide where as few as shall learn
+    clearly less.
     """
     settings = network.settings
     plan, n_steps = plan_of(settings, network.rows.n_train)
@@ -311,17 +304,19 @@ def _held_out_rows(
     return outputs, target, None if own is None else own[rows]
 
 
-def held_out_losses(network: WeightedTreesNetwork) -> np.ndarray:
-    """Loss (n,) of each row that is held out; log loss as calibrated, of classes."""
+def learned(network: WeightedTreesNetwork) -> float:
+    """How far the log loss of held-out rows is below that of the classes' frequencies.
+
+    As calibrated, in nats.
+    """
     outputs, target, weight = _held_out_rows(network)
     objective = network.objective
-    if isinstance(objective, RegressionObjective):
-        values = torch.as_tensor(target, device=outputs.device)
-        return objective.loss(outputs[None], values)[0].double().cpu().numpy()
+    assert isinstance(objective, ClassObjective)
     log_odds, prior = _log_odds(network, outputs, objective.class_weights)
     scale = measured_scale(log_odds, target, prior, weight)
     log_p = log_softmax(scale * log_odds + prior, axis=1)
-    return -log_p[np.arange(len(target)), target]
+    gain = log_p[np.arange(len(target)), target] - prior[target]
+    return float(np.average(gain, weights=weight))
 
 
 def _log_odds(

@@ -101,8 +101,8 @@ class GrandeSettings(AxisTreeSettings):
         "auto",
         "Trees that decide a row at most, those whose leaves weigh most; all at the "
         "start of training, fewer over the first epochs. 'auto', of classes: 20, or "
-        "more where so few cost more than one standard error on held-out rows. None: "
-        "all may.",
+        "more where so few learn less than nine tenths as much, by log loss on "
+        "held-out rows. None: all may.",
         label="Max deciding trees",
         minimum=1,
         choices=(None,),
