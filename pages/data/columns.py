@@ -320,6 +320,8 @@ def show_odd(problem: Problem) -> None:
     """List the columns to check, each with what was seen."""
     facts = cached.column_facts(problem.table_id)
     odd = facts[facts["meaning"].isin(["id", "constant", "empty", "text"])]
+    own = (facts["meaning"] == "possible id") & (facts["column"] != problem.target)
+    odd = pd.concat([odd, facts[own]])
     rows = odd[["column", "meaning", "reason"]].to_numpy().tolist()
     found = _alone(problem)
     power = dict(zip(found.names, found.power)) if found else {}
@@ -340,7 +342,10 @@ def show_odd(problem: Problem) -> None:
     )
 
 
-_KINDS = {"number": "decimal", "whole number": "integer"}  # of what a column holds
+# Of what a column holds.
+_KINDS = dict.fromkeys(("whole number", "possible id"), "integer") | {
+    "number": "decimal"
+}
 
 
 def show_rows(problem: Problem) -> None:

@@ -18,6 +18,8 @@ TEXTS = [f"the patient came {i} times to see the doctor" for i in range(40)]
     [
         (np.arange(60) / 7, "number", "60 different numbers, 0 to 8.42"),
         (np.arange(60) * 3, "whole number", "60 different whole numbers, 0 to 177"),
+        (np.arange(200) ** 2, "possible id", "39,601, each once: an amount, or"),
+        (np.arange(200) ** 2 // 9, "whole number", "different whole numbers, 0 to"),
         (np.arange(60) % 5, "integer code", "Only 5 different whole numbers, 0 to 4"),
         (np.arange(60), "id", "count the rows"),
         (np.arange(60) % 2, "yes or no", "0 and 1"),

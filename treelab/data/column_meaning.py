@@ -22,6 +22,7 @@ from treelab.trees.words import (
 
 WORDS_A_TEXT = 4  # cells of more words on average are texts that people wrote
 TEXT_SHARE = 0.5  # where at least this share of them differ
+ROWS_OF_IDS = 100  # at least, whose whole numbers may be ids where none comes twice
 MOST_LEVELS = 24  # of an ordered category
 
 # Words that have an order, lower case; a column's words are ordered if all are in one.
@@ -65,7 +66,7 @@ class Meaning:
     """What a column most likely holds."""
 
     # "number", "whole number", "integer code", "date", "date and time", "yes or no",
-    # "ordered category", "category", "text", "id", "constant" or "empty".
+    # "ordered category", "category", "text", "id", "possible id", "constant", "empty".
     kind: str
     reason: str  # a sentence with what was seen, and what to do where it may be wrong
 
@@ -195,6 +196,12 @@ def _of_numbers(
             "integer code",
             f"Only {many}: counts or grades, which have an order. Codes without one, "
             "such as 1 for red and 2 for blue, are categories: choose category.",
+        )
+    if n_unique == len(known) >= ROWS_OF_IDS:
+        return Meaning(
+            "possible id",
+            f"{many}, each once: an amount, or numbers that name the rows, such as "
+            "those of patients. Leave these out.",
         )
     return Meaning("whole number", f"{many}: an amount or a count.")
 
