@@ -94,6 +94,16 @@ def test_few_trees_decide_where_that_costs_nothing():
     assert not any(note.startswith("Up to") for note in ensemble.notes)
 
 
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_few_trees_decide_where_more_learn_nothing_either(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 4)), rng.integers(2, size=40)
+    settings = {"n_estimators": 48, "max_epochs": 12, "random_state": 0}
+    ensemble = GrandeClassifier(**settings).fit(X, y).ensemble_
+    assert ensemble.max_deciders == 20
+    assert not any(note.startswith("Up to") for note in ensemble.notes)
+
+
 @pytest.mark.slow
 def test_the_trees_that_may_decide_become_fewer_over_the_first_epochs():
     _, X, y = table("breast_cancer")

@@ -121,7 +121,8 @@ class Concentration:
 class ManyDeciders:
     """Saves the best epoch before as few trees decide as shall: it may be better.
 
-    It is retained where few trees learn clearly less, by the log loss of held-out rows.
+    It is retained where few trees learn clearly less, by the log loss of held-out rows;
+    not where more trees learn nothing, either.
     """
 
     def __init__(self, network: WeightedTreesNetwork, first_epoch: int):
@@ -141,7 +142,8 @@ class ManyDeciders:
         few, by_few = BestCheckpoints(self.network), learned(self.network)
         self._best.restore()
         self.network.limit_deciders()
-        if by_few < FEW_LEARN * learned(self.network):
+        by_many = learned(self.network)
+        if by_many > 0 and by_few < FEW_LEARN * by_many:
             result.best_loss, result.best_epoch = self._best.loss, self._best.epoch
         else:
             few.restore()
