@@ -144,6 +144,9 @@ def test_numbers_are_refused_where_all_categories_are_words(dtype):
         feature_matrix([JOB], numbers.astype(dtype))
     with pytest.raises(ValueError, match="such as 2021-03-01 00:00:00, but"):
         feature_matrix([JOB], pd.DataFrame({"job": [pd.Timestamp("2021-03-01")]}))
+    odd = Feature("job", "category", categories=("inf", "x"), scores=(1, 2))
+    with pytest.raises(ValueError, match="such as 'inf'"):
+        feature_matrix([odd], numbers.astype(dtype))
     nothing = pd.DataFrame({"job": [np.nan, np.nan]})
     assert np.isnan(feature_matrix([JOB], nothing)).all()
     codes = Feature("job", "category", categories=("1", "2", "x"), scores=(1, 2, 3))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, nan
+from math import inf, isfinite, nan
 
 import numpy as np
 import pandas as pd
@@ -420,10 +420,9 @@ def _check_text(series: pd.Series, feature: Feature) -> None:
 def _is_number(text: str) -> bool:
     """Whether a category may be a number's text."""
     try:
-        float(text)
+        return isfinite(float(text))
     except ValueError:
         return False
-    return True
 
 
 def _scores(feature: Feature, codes: np.ndarray, values: list[str]) -> np.ndarray:
