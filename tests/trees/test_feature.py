@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -151,6 +153,17 @@ def test_numbers_are_refused_where_all_categories_are_words(dtype):
     assert np.isnan(feature_matrix([JOB], nothing)).all()
     codes = Feature("job", "category", categories=("1", "2", "x"), scores=(1, 2, 3))
     assert np.isnan(feature_matrix([codes], numbers.astype(dtype))).all()
+
+
+def test_a_moment_is_refused_alone_only_where_it_is_among_others():
+    days = pd.DataFrame({"job": pd.to_datetime(["2021-03-01", "2021-03-02"])})
+    seen = Feature("job", "category", categories=("2021-03-01",), scores=(1,), unseen=9)
+    assert feature_matrix([seen], days)[:, 0].tolist() == [1, 9]
+    assert feature_matrix([seen], days[1:])[:, 0].tolist() == [9]
+    written = replace(seen, categories=("01.03.2021",))
+    for rows in (days, days[1:]):
+        with pytest.raises(ValueError, match=r"such as '01\.03\.2021'"):
+            feature_matrix([written], rows)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Feature: one number that a split may test, read from a column of the user's table."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -400,21 +401,31 @@ def _categories(series: pd.Series, feature: Feature) -> tuple[np.ndarray, list[s
             return np.array([0]), [value]
     codes, values = pd.factorize(feature.read(series), use_na_sentinel=True)
     if len(values) and not feature.scored.keys() & set(values):
-        _check_text(series, feature)
+        _check_text(series, list(values), feature)
     return codes, list(values)
 
 
-def _check_text(series: pd.Series, feature: Feature) -> None:
-    """Raise ValueError for numbers, dates or times where all categories are words."""
-    is_number = is_numeric_dtype(series.dtype) and not is_bool_dtype(series.dtype)
-    is_measured = is_number or form_of_moments(series) is not None
-    known = feature.categories
-    if is_measured and known and not any(map(_is_number, known)):
+def _check_text(series: pd.Series, values: Sequence[str], feature: Feature) -> None:
+    """Raise ValueError for numbers, dates or times where no category is written so.
+
+    Whether it does hangs on the kind of the column, not on which of its rows are read.
+    """
+    known, is_written_so = feature.categories, True
+    if is_numeric_dtype(series.dtype) and not is_bool_dtype(series.dtype):
+        is_written_so = any(map(_is_number, known))
+    elif form_of_moments(series) is not None:
+        is_written_so = bool(set(map(_shape, values)) & set(map(_shape, known)))
+    if known and not is_written_so:
         raise ValueError(
             f"Column {feature.column!r} holds {series.dtype} values, such as "
             f"{series.dropna().iloc[0]}, but the training rows held categories such "
             f"as {known[0]!r}. Give the column as text that is written so."
         )
+
+
+def _shape(text: str) -> str:
+    """Return the first word of a date or time with each number as 0: "0-0-0"."""
+    return re.sub(r"\d+", "0", text.partition(" ")[0])
 
 
 def _is_number(text: str) -> bool:
