@@ -17,7 +17,8 @@ from treelab.runs.workers.worker import Worker
 
     [home]
     --slot  "cpu:N", "cuda:N" for a GPU, "quick" for CART alone, or "cluster" to
-        have runs trained by the Dask cluster of TREELAB_CLUSTER (default: cpu:0)
+        have runs trained by the Dask cluster of TREELAB_CLUSTER; on Linux several
+        with commas, a process each (default: cpu:0)
     --end-when-unused  end when no app is left and no run waits
     """,
     slot={"default": "cpu:0"},
@@ -27,7 +28,7 @@ def work(arguments: Namespace) -> None:
     store = RunStore(arguments.home)
     unused = arguments.end_when_unused
     if arguments.slot != SLOT:
-        Worker(store, arguments.slot, end_when_unused=unused).work()
+        Worker(store, *arguments.slot.split(","), end_when_unused=unused).work()
         return
     check_cluster(store)
     from treelab.runs.workers.cluster_worker import ClusterWorker  # loads Dask

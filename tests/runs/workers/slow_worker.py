@@ -8,7 +8,8 @@ from treelab.runs.workers import worker
 
 if __name__ == "__main__":
     register()
-    worker.Worker._load_torch = lambda _: None  # which the slow tree does without
+    # The slow tree does without torch.
+    worker.Worker._load = worker.Worker._warm_up = lambda _: None
     worker.UNUSED_SECONDS = 2.0
     worker.GRACE_SECONDS = 1.0
     sys.exit(main(["worker", *sys.argv[1:]]))

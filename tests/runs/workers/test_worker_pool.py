@@ -36,16 +36,20 @@ def test_workers_that_cannot_start_are_given_up_with_a_reason(pool):
     assert len(pool._children) == MOST_FAILURES
 
 
-def test_workers_start_two_at_a_time(store, monkeypatch):
+@pytest.mark.parametrize(("forks", "n_next"), [(False, 3), (True, 4)])
+def test_two_processes_start_at_a_time(store, monkeypatch, forks, n_next):
     slots = ["quick", "cpu:0", "cpu:1", "cpu:2"]
     monkeypatch.setattr(queues, "planned_slots", lambda: slots)
+    monkeypatch.setattr(queues, "FORKS", forks)
     pool = Queue(store, (sys.executable, "-c", "import time; time.sleep(60)"))
     pool.ensure_workers()
     pool.ensure_workers()
-    first, _ = pool.workers()
+    first = pool.workers()[-1]
+    assert first.slot == "quick" if forks else "cpu:0"
+    assert len({worker.process for worker in pool.workers()}) == 2
     store.worker_registry.heartbeat(first.slot, first.process, "idle", "CPU")
     pool.ensure_workers()
-    assert len(pool.workers()) == 3
+    assert len(pool.workers()) == n_next
     pool.shut_down(timeout=10)
 
 

@@ -235,6 +235,37 @@ def test_a_slot_that_is_filled_takes_no_second_worker(queue, store, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not queues.FORKS, reason="each process loads torch itself")
+def test_slots_share_what_one_process_has_loaded(tmp_path, monkeypatch):
+    slots = ["quick", "cpu:0", "cpu:1", "cpu:2"]
+    monkeypatch.setattr(queues, "planned_slots", lambda: slots)
+    queue = Queue(RunStore(tmp_path / "home"), command=COMMAND)
+    try:
+        queue.ensure_workers()
+        wait(lambda: states(queue) == {"idle"}, "warm workers")
+        processes = [worker_of(queue, slot) for slot in slots]
+        assert len(set(processes)) == 4
+        assert len(queue._children) == 2
+        assert {p.ppid() for p in processes[2:]} == {processes[1].pid}
+        problem = problem_in(queue.store)
+        runs = [submit(queue, problem, epochs=1000, pause=0.05) for _ in range(3)]
+        for run_id in runs:  # each trains in a process of its own
+            begun(queue.store, run_id)
+        processes[2].kill()
+        wait(lambda: not processes[2].is_running(), "nothing left of it")
+        processes[1].kill()  # the last goes on
+        wait(lambda: len(slots_of(queue)) == 2, "its end")
+        queue.check()
+        wait(lambda: len(slots_of(queue)) == 4, "others")
+        assert worker_of(queue, slots[3]) == processes[3]
+        ended = [run.state for run in queue.store.runs() if run.is_finished]
+        assert ended == ["interrupted"] * 2
+    finally:
+        queue.shut_down()
+    assert queue.workers() == []
+
+
+@pytest.mark.slow
 def test_a_deleted_home_ends_its_workers(tmp_path, monkeypatch):
     monkeypatch.setenv("TREELAB_SLOTS", "1")
     monkeypatch.setattr(queues, "planned_slots", lambda: ["quick"])

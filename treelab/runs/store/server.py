@@ -4,10 +4,11 @@ What the store asks is written once, in SQL that SQLite and PostgreSQL both know
 ``?`` for values. Here it becomes what the server's driver reads.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from treelab.runs.store.files import StoreError
@@ -76,7 +77,7 @@ def _engine(url: str) -> "Engine":
     from sqlalchemy.engine import make_url
 
     try:
-        return create_engine(
+        engine = create_engine(
             make_url(url).set(drivername="postgresql+psycopg"),
             pool_pre_ping=True,  # a server that was restarted is met again
             connect_args={"connect_timeout": CONNECT_SECONDS},
@@ -85,6 +86,9 @@ def _engine(url: str) -> "Engine":
         raise ImportError(
             "A store on PostgreSQL needs psycopg: pip install '.[postgres]'."
         ) from error
+    if hasattr(os, "fork"):  # a process that is forked opens connections of its own
+        os.register_at_fork(after_in_child=partial(engine.dispose, close=False))
+    return engine
 
 
 class ServerConnection:

@@ -67,6 +67,9 @@ class ClusterWorker(Worker):
         self._misfits: dict[str, str] = {}
         self._next_look = self._next_check = self._next_connect = 0.0
 
+    def _load(self) -> None:
+        """Load nothing: others train."""
+
     def _warm_up(self) -> None:
         """Connect to the cluster; where that fails, it is tried again and again."""
         self._ensure_connected()

@@ -49,7 +49,9 @@ FIRST_CPU = "cpu:0"  # its worker sees to kernels that are not compiled yet
 CPU_SLOTS = 4
 BYTES_PER_SLOT = 1.5e9  # of the machine's memory, for a worker and a table
 WORKER_COMMAND = (sys.executable, "-m", "treelab", "worker")
-WARMING = 2  # workers that load torch at the same time: pages find a free core
+WARMING = 2  # processes that load torch at the same time: pages find a free core
+# Where a process that has loaded torch may be forked: all slots but "quick" share one.
+FORKS = sys.platform == "linux"
 NICENESS = 5  # pages answer first, training gets what is left
 MOST_FAILURES = 3  # workers in a row that fail while they start, then a pause
 STARTUP_SECONDS = 10.0  # a worker that ends idle this soon failed while it started
@@ -206,9 +208,13 @@ class Queue:
             self._app_is_registered = True
         lock = FileLock(self.store.home / "workers.lock", timeout=0, mode=FILE_MODE)
         with suppress(Timeout), lock:  # a timeout: another process starts them
-            warming = sum(worker.state == "starting" for worker in self.workers())
-            for slot, failures in [*self._missing().items()][: WARMING - warming]:
-                self._start_worker(slot, failures)
+            warming = {w.process for w in self.workers() if w.state == "starting"}
+            groups: dict[str, dict[str, int]] = {}
+            for slot, failures in self._missing().items():
+                shared = slot if slot == QUICK or not FORKS else "all others"
+                groups.setdefault(shared, {})[slot] = failures
+            for group in [*groups.values()][: WARMING - len(warming)]:
+                self._start_worker(group)
 
     def workers(self) -> list[WorkerInfo]:
         """List the workers that are alive, by slot."""
@@ -263,8 +269,9 @@ class Queue:
                     missing[slot] = _failures(worker)
         return missing
 
-    def _start_worker(self, slot: str, failures: int) -> None:
-        """Start a worker process and register it."""
+    def _start_worker(self, failures: dict[str, int]) -> None:
+        """Start a process for some slots and register it; it forks one for each."""
+        slot = next(iter(failures))
         log = self._log(slot)
         make_private_folder(log.parent)
         is_new = not log.exists() or log.stat().st_size > MOST_LOG_BYTES
@@ -272,7 +279,7 @@ class Queue:
         options: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-        named = ["--home", str(self.store.home), "--slot", slot]
+        named = ["--home", str(self.store.home), "--slot", ",".join(failures)]
         with open_private(log, "wb" if is_new else "ab") as out:
             child = subprocess.Popen(
                 [*self._command, *named, "--end-when-unused"],
@@ -292,7 +299,8 @@ class Queue:
             with suppress(psutil.Error):  # it has ended
                 lower_priority(psutil.Process(child.pid))
         self._children.append(child)
-        self._registry.register(slot, ProcessId.of(child.pid), failures)
+        for slot in failures:
+            self._registry.register(slot, ProcessId.of(child.pid), failures[slot])
 
     def _log(self, slot: str) -> Path:
         """File with what the workers of a slot print."""

@@ -37,17 +37,19 @@ class Worker:
 
     It ends on SIGTERM or SIGINT: the run under way becomes "interrupted". It never ends
     in the middle of a run because the app went away. The slots are those of
-    ``treelab.runs.workers.queue``. With ``end_when_unused`` it ends when no app that
+    ``treelab.runs.workers.queue``; of several, each gets a process of its own, forked
+    once what all need is loaded. With ``end_when_unused`` it ends when no app that
     asked for workers is alive and no run waits, so that nothing is left behind a closed
     app.
     """
 
-    def __init__(self, store: RunStore, slot: str, *, end_when_unused: bool = False):
+    def __init__(self, store: RunStore, *slots: str, end_when_unused: bool = False):
         self._store = store
-        self._slot = slot
+        self._slot, *self._others = slots
         self._end_when_unused = end_when_unused
         self._registry = store.worker_registry
         self._me = ProcessId.here()
+        self._children: list[int] = []  # processes of the other slots
         self._state = "starting"
         self._device: str | None = None
         self._device_name = ""
@@ -63,11 +65,14 @@ class Worker:
     def work(self) -> None:
         """Train runs until it is time to end.
 
-        ValueError if another worker fills the slot.
+        ValueError if another worker fills a slot.
         """
-        self._register()
+        failures = self._register()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._request_end)
+        with heartbeat(self._heartbeat):
+            self._load()
+        self._fork(failures)  # while no other thread is at work
         with heartbeat(self._heartbeat):
             self._warm_up()
             if self._state == "starting":
@@ -92,31 +97,48 @@ class Worker:
     def _close(self) -> None:
         """Leave what is under way, as this process ends; here nothing is."""
 
-    def _register(self) -> None:
-        """Take the slot, unless a living worker has it."""
+    def _register(self) -> dict[str, int]:
+        """Take the slots, unless living workers have them; return their failures."""
         others = {worker.slot: worker for worker in self._registry.workers()}
-        other = others.get(self._slot)
-        if other is not None and not self._end_when_unused:
-            process = other.process
-            if process.is_local and process != self._me and process.is_alive():
-                raise ValueError(
-                    f"The slot {self._slot!r} has a worker already, process "
-                    f"{process.pid}; choose another --slot."
-                )
-        # A worker that a pool started finds its own entry; the count goes on.
-        self._registry.register(self._slot, self._me, other.failures if other else 0)
+        failures = {}
+        for slot in (self._slot, *self._others):
+            other = others.get(slot)
+            if other is not None and not self._end_when_unused:
+                process = other.process
+                if process.is_local and process != self._me and process.is_alive():
+                    raise ValueError(
+                        f"The slot {slot!r} has a worker already, process "
+                        f"{process.pid}; choose another --slot."
+                    )
+            # A worker that a pool started finds its own entry; the count goes on.
+            failures[slot] = other.failures if other else 0
+            self._registry.register(slot, self._me, failures[slot])
+        return failures
+
+    def _fork(self, failures: dict[str, int]) -> None:
+        """Go on as one process a slot; they share the memory of what is loaded."""
+        others, self._others = self._others, []
+        for slot in others:
+            if (child := os.fork()) == 0:
+                self._slot, self._me, self._children = slot, ProcessId.here(), []
+                self._registry.register(slot, self._me, failures[slot])
+                return
+            self._children.append(child)
+
+    def _load(self) -> None:
+        """Load what the first run would otherwise wait for."""
+        if self._slot != QUICK:
+            lower_priority(psutil.Process())  # also of one that was started by hand
+            import torch  # noqa: F401
+        for spec in LEARNERS.values():
+            if spec.is_quick or self._slot != QUICK:
+                import_module(spec.classifier.split(":")[0])
 
     def _warm_up(self) -> None:
-        """Load what the first run would otherwise wait for."""
+        """Find the device of this slot."""
         if self._slot == QUICK:
-            _import_learners(quick=True)
             self._device_name = "CPU"
             return
-        lower_priority(psutil.Process())  # also of one that was started by hand
-        self._load_torch()
-
-    def _load_torch(self) -> None:
-        """Load torch and the learners, and find the device of this slot."""
         import torch
 
         from treelab.training.device import device_name, free_memory, resolve_device
@@ -128,7 +150,6 @@ class Worker:
         device = resolve_device(self._device or "auto")
         # A first step takes a GPU a second or two.
         torch.zeros(1, device=device, requires_grad=True).sum().backward()
-        _import_learners(quick=False)
         self._memory = partial(free_memory, device)
         self._device_name = device_name(device) + note
 
@@ -203,12 +224,16 @@ class Worker:
 
     def _heartbeat(self) -> None:
         """Record that this process is alive, about once a second, from a thread."""
+        self._children = [
+            c for c in self._children if os.waitpid(c, os.WNOHANG)[0] == 0
+        ]
         if not self._store.exists():
             os._exit(1)  # the folder was deleted: no run is left to train
         try:
-            self._replaced = not self._registry.heartbeat(
-                self._slot, self._me, self._state, self._device_text()
-            )
+            for slot in (*self._others, self._slot):
+                self._replaced = not self._registry.heartbeat(
+                    slot, self._me, self._state, self._device_text()
+                )
             self._store.heartbeat(self._me)
             self._store.interrupt_dead_runs()  # also while no page is open
             if self._training or self._registry.has_living_app():
@@ -232,10 +257,3 @@ class Worker:
         """Note that this process has to end."""
         if self._end_requested is None:
             self._end_requested = time.monotonic()
-
-
-def _import_learners(*, quick: bool) -> None:
-    """Load the modules of the quick learners, or of all."""
-    for spec in LEARNERS.values():
-        if spec.is_quick or not quick:
-            import_module(spec.classifier.split(":")[0])
