@@ -67,7 +67,7 @@ class ClusterWorker(Worker):
         self._misfits: dict[str, str] = {}
         self._next_look = self._next_check = self._next_connect = 0.0
 
-    def _load(self) -> None:
+    def _load(self, *, is_quick: bool) -> None:
         """Load nothing: others train."""
 
     def _warm_up(self) -> None:

@@ -38,7 +38,7 @@ from treelab.runs.workers.kernels import N_KERNELS, compiling
 # - "cpu:0", "cpu:1", ... on a machine without a GPU: four, so that every learner of a
 #   page's "Train" starts at once and all curves move together. They share the cores;
 #   which of them ends first does not change, and nothing takes longer in total. Each
-#   takes about 0.4 GB, so a small machine gets fewer.
+#   takes memory while it trains, so a small machine gets fewer.
 # - "cluster" alone, where ``TREELAB_CLUSTER`` names a Dask scheduler: it trains nothing
 #   here and has runs trained there.
 #
@@ -50,8 +50,7 @@ CPU_SLOTS = 4
 BYTES_PER_SLOT = 1.5e9  # of the machine's memory, for a worker and a table
 WORKER_COMMAND = (sys.executable, "-m", "treelab", "worker")
 WARMING = 2  # processes that load torch at the same time: pages find a free core
-# Where a process that has loaded torch may be forked: all slots but "quick" share one.
-FORKS = sys.platform == "linux"
+FORKS = sys.platform == "linux"  # where a process that has loaded torch may be forked
 NICENESS = 5  # pages answer first, training gets what is left
 MOST_FAILURES = 3  # workers in a row that fail while they start, then a pause
 STARTUP_SECONDS = 10.0  # a worker that ends idle this soon failed while it started
@@ -209,12 +208,10 @@ class Queue:
         lock = FileLock(self.store.home / "workers.lock", timeout=0, mode=FILE_MODE)
         with suppress(Timeout), lock:  # a timeout: another process starts them
             warming = {w.process for w in self.workers() if w.state == "starting"}
-            groups: dict[str, dict[str, int]] = {}
-            for slot, failures in self._missing().items():
-                shared = slot if slot == QUICK or not FORKS else "all others"
-                groups.setdefault(shared, {})[slot] = failures
-            for group in [*groups.values()][: WARMING - len(warming)]:
-                self._start_worker(group)
+            missing = self._missing()
+            groups = [sorted(missing)] if FORKS else [[slot] for slot in missing]
+            for slots in groups[: WARMING - len(warming)]:
+                self._start_worker({slot: missing[slot] for slot in slots})
 
     def workers(self) -> list[WorkerInfo]:
         """List the workers that are alive, by slot."""
@@ -229,7 +226,8 @@ class Queue:
                 return worker.device_name
             if _is_dead(worker) and _failures(worker) >= MOST_FAILURES:
                 log = self._log(worker.slot)
-                lines = log.read_text("utf-8", errors="replace").split("\n")
+                text = log.read_text("utf-8", errors="replace") if log.exists() else ""
+                lines = text.split("\n")
                 printed = [line.strip() for line in lines if line.strip()]
                 return (
                     f"The worker process {worker.slot} ends while it starts: "
@@ -295,9 +293,6 @@ class Queue:
                 },
                 **options,
             )
-        if slot != QUICK:
-            with suppress(psutil.Error):  # it has ended
-                lower_priority(psutil.Process(child.pid))
         self._children.append(child)
         for slot in failures:
             self._registry.register(slot, ProcessId.of(child.pid), failures[slot])

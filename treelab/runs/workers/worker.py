@@ -70,9 +70,11 @@ class Worker:
         failures = self._register()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._request_end)
-        with heartbeat(self._heartbeat):
-            self._load()
-        self._fork(failures)  # while no other thread is at work
+        for is_quick in (True, False):
+            with heartbeat(self._heartbeat):
+                self._load(is_quick=is_quick)
+            # While no other thread is at work.
+            self._fork({s: n for s, n in failures.items() if (s == QUICK) == is_quick})
         with heartbeat(self._heartbeat):
             self._warm_up()
             if self._state == "starting":
@@ -117,21 +119,24 @@ class Worker:
 
     def _fork(self, failures: dict[str, int]) -> None:
         """Go on as one process a slot; they share the memory of what is loaded."""
-        others, self._others = self._others, []
-        for slot in others:
+        for slot in [slot for slot in self._others if slot in failures]:
+            self._others.remove(slot)
             if (child := os.fork()) == 0:
-                self._slot, self._me, self._children = slot, ProcessId.here(), []
+                self._slot, self._others = slot, []
+                self._me, self._children = ProcessId.here(), []
                 self._registry.register(slot, self._me, failures[slot])
                 return
             self._children.append(child)
 
-    def _load(self) -> None:
-        """Load what the first run would otherwise wait for."""
-        if self._slot != QUICK:
-            lower_priority(psutil.Process())  # also of one that was started by hand
+    def _load(self, *, is_quick: bool) -> None:
+        """Load what the first run of quick learners, or of others, would wait for."""
+        if not is_quick:
+            if self._slot == QUICK:
+                return
+            lower_priority(psutil.Process())
             import torch  # noqa: F401
         for spec in LEARNERS.values():
-            if spec.is_quick or self._slot != QUICK:
+            if spec.is_quick == is_quick:
                 import_module(spec.classifier.split(":")[0])
 
     def _warm_up(self) -> None:
