@@ -10,8 +10,8 @@ from math import isnan
 import numpy as np
 import streamlit as st
 
-from pages.cached.predictions import tree_score
-from pages.cached.runs import LoadedRun, run_colors, shared
+from pages.cached.predictions import score_differences
+from pages.cached.runs import LoadedRun, load_readable, run_colors, shared
 from pages.cached.store import queue, store
 from pages.cached.tree_pictures import tree_picture
 from pages.state import choices
@@ -26,8 +26,8 @@ from pages.widgets.page import (
 )
 from pages.widgets.tree_viewer import HEIGHT, PANEL, tree_viewer
 from pages.widgets.watcher import follow_runs
-from pages.widgets.words import explained, plain, split_words
-from treelab.data.split import JOINED
+from pages.widgets.words import capital, explained, plain, split_words
+from treelab.data.split import JOINED, SPLIT_NAMES
 from treelab.editing import edits as kinds
 from treelab.editing.apply import Bench, apply_edit
 from treelab.editing.candidates import Candidate, by_column, gain_of
@@ -36,6 +36,7 @@ from treelab.editing.log import TRAINERS, EditLog, Session, Training, tree_hash
 from treelab.editing.paths import node_of, path_of_key, paths, place_words
 from treelab.editing.regrow import class_weights, refit, refit_all
 from treelab.evaluation.metrics import TITLES, headline_score
+from treelab.evaluation.paired_bootstrap import ScoreDifference, paired_bootstrap
 from treelab.evaluation.split import split_terms
 from treelab.figures import editing as figures
 from treelab.figures.viewer.payload import node_at
@@ -48,7 +49,7 @@ from treelab.trees.feature import Feature
 from treelab.trees.pruning import prune_empty
 from treelab.trees.text import left_categories, node_title
 from treelab.trees.tree import OBLIQUE, Tree, goes_left
-from treelab.trees.words import counted, shortest, significant
+from treelab.trees.words import counted, percent, shortest, signed, significant
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class EditedTree:
 
     edited: Edited
     tree: Tree  # its leaves fitted to the rows that the first tree was fitted to
-    valid: float  # validation score with all leaves fitted to training rows alone
+    fitted_to_train: Tree  # the same with all leaves fitted to training rows alone
 
 
 @shared(8, "Reading the rows…")
@@ -75,10 +76,27 @@ def after(loaded: LoadedRun, edits: tuple[kinds.Edit, ...]) -> EditedTree:
         edited = apply_edit(after(loaded, edits[:-1]).edited, edits[-1], table.train)
     weights = class_weights(table.tree)
     refitted = refit_all(edited.tree, table.train, weights, table.constraints)
-    task, (X, y, weight) = loaded.run.problem.task, loaded.split.rows("valid")
-    predicted = with_order(refitted, table.constraints).predict(X)
-    score = headline_score(task, y, predicted, weight, table.tree.loss)
-    return EditedTree(edited, refit(edited, table.fitted), score)
+    of_train = with_order(refitted, table.constraints)
+    return EditedTree(edited, refit(edited, table.fitted), of_train)
+
+
+@shared(128, "Resampling the rows…")
+def difference_after(
+    loaded: LoadedRun, edits: tuple[kinds.Edit, ...], split: str
+) -> ScoreDifference:
+    """Return how the headline score on a data split moved from the unedited tree's.
+
+    By the leaves, with no predictor on top. Of a single row there is no interval.
+    """
+    both = [after(loaded, own) for own in ((), edits)]
+    trees = [own.fitted_to_train if split == "valid" else own.tree for own in both]
+    task, (X, y, weight) = loaded.run.problem.task, loaded.split.rows(split)
+    loss, metric = loaded.model.loss, loaded.headline
+    predicted = [tree.predict(X) for tree in trees]
+    if len(y) < 2:
+        own = [headline_score(task, y, each, weight, loss) for each in predicted]
+        return ScoreDifference(metric, *own, -math.inf, math.inf, len(y))
+    return paired_bootstrap(task, y.to_numpy(), *predicted, weight, loss=loss)[metric]
 
 
 @shared(128)
@@ -546,15 +564,19 @@ def show_scores(editing: Editing) -> None:
     """Show the scores of both trees, undo and redo, and the end of the session."""
     loaded, session = editing.loaded, editing.session
     both = editing.now, editing.before
+    splits = ["valid", *(["test"] if session.seen_test is not None else [])]
+    found = {own: difference_after(loaded, session.current, own) for own in splits}
     with st.container(horizontal=True, key="edit-scores"):
-        valid = (each.valid for each in both)
-        _show_score(loaded, "valid", *valid, _explained(editing))
+        _show_score(loaded, "valid", found["valid"], _explained(editing))
         # The leaves that rows reach, as every page counts them once the tree is a run.
         leaves, own = (prune_empty(each.tree).n_leaves for each in both)
         change = f" ({leaves - own:+d})" if leaves != own else ""
         st.metric("Leaves", f"{leaves:,}{change}", width="content")
-        if session.seen_test is not None:
-            _show_score(loaded, "test", *(tree_score(loaded, own.tree) for own in both))
+        if "test" in found:
+            _show_score(loaded, "test", found["test"])
+    for split, difference in found.items():
+        if difference.estimate and difference.n_rows > 1:
+            st.caption(plain(_difference_words(difference, split)))
     buttons = [
         ("undo", "Undo", "undo", Session.undo, session.can_undo),
         ("redo", "Redo", "redo", Session.redo, session.can_redo),
@@ -573,13 +595,28 @@ def show_scores(editing: Editing) -> None:
         )
 
 
-def _show_score(loaded: LoadedRun, split: str, now, before, words=None) -> None:
+def _show_score(
+    loaded: LoadedRun, split: str, found: ScoreDifference, words: str | None = None
+) -> None:
     """Show a score, and how far it moved from the unedited tree's, where it did."""
-    moved, metric = now - before, TITLES[loaded.headline]
+    moved, metric = found.estimate, TITLES[loaded.headline]
     # With a hyphen, by which Streamlit knows a fall.
     change = f"{moved:+.4f}" if moved and math.isfinite(moved) else None
     title = f"{metric} · {split_words(loaded, split)}"
-    st.metric(title, significant(now), change, width="content", help=words)
+    color = "normal" if found.clear else "off"  # green and red are verdicts
+    how = {"delta_color": color, "width": "content", "help": words}
+    st.metric(title, significant(found.second), change, **how)
+
+
+def _difference_words(found: ScoreDifference, split: str) -> str:
+    """Say whether an edited tree is better, or whether that may be chance."""
+    names = "the unedited tree", "the edited tree"
+    verdict = found.finding(names)
+    row = f"{SPLIT_NAMES[split]} row"
+    words = f"{capital(verdict)}. {capital(found.interval_words(names, row))}"
+    if split == "valid":
+        words += " Edits that this score chose look better than they are."
+    return words
 
 
 def _explained(editing: Editing) -> str:
@@ -769,10 +806,23 @@ def _cost(child: Run, free: Run) -> str:
         return f"{child.state}. {plain(child.error)}".strip()
     metric = TITLES[child.headline]
     rows = counted(int(child.metrics["test"]["n_rows"]), "test row")
-    moved = own - other
-    verb = "cost" if moved < 0 else "gained"
-    change = f"the edits {verb} {significant(abs(moved))}" if moved else "no change"
     return (
         f"{counted(child.summary['leaves'], 'leaf', 'leaves')}, {significant(own)} "
-        f"{metric} on {rows} against {significant(other)}: {change}"
+        f"{metric} on {rows} against {significant(other)}: {_moved(child, free)}"
     )
+
+
+def _moved(child: Run, free: Run) -> str:
+    """Say what edits cost or gained, and whether that may be chance."""
+    both = load_readable([free, child])
+    if len(both) < 2 or both[0].n_rows("test") < 2:
+        return "not compared"
+    found = score_differences(*both)[both[0].headline]
+    if not found.estimate:
+        return "no change"
+    ends = f"{signed(found.low, 2)} to {signed(found.high, 2)}"
+    verb = "gained" if found.winner else "cost"
+    verdict = f"the edits {verb} {significant(abs(found.estimate))}"
+    if found.winner is None:
+        verdict = "no clear difference"
+    return f"{verdict} ({ends}, {percent(found.level)} CI)"

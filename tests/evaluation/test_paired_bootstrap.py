@@ -1,5 +1,7 @@
 """The paired bootstrap, against scikit-learn's scores and slow resampling."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -173,3 +175,28 @@ def test_resamples_of_equal_values_have_no_r2():
     y[:2], near[:2], far[:2] = (3.1, 7.7), 2, 1  # a third of the resamples has neither
     found = paired_bootstrap("regression", y, near, far)["r2"]
     assert -1 < found.low <= found.high < 0
+
+
+def test_several_pairs_that_chance_alone_parts_are_seldom_called_different():
+    alarms = {1: 0, 6: 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y = rng.normal(size=200)
+        models = [y + rng.normal(size=200) / 2 for _ in range(4)]
+        for n_pairs in alarms:
+            alarms[n_pairs] += any(
+                paired_bootstrap("regression", y, *two, n_pairs=n_pairs)["r2"].clear
+                for two in itertools.combinations(models, 2)
+            )
+    assert alarms[6] <= 6 < alarms[1]
+
+
+def test_an_interval_of_one_of_several_pairs_holds_that_of_a_pair_alone():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    both = (np.where(rng.random(100) < wrong, 1 - y, y) for wrong in (0.1, 0.2))
+    rows = [y, *both]
+    alone, of_six = (paired_bootstrap("binary", *rows, n_pairs=n) for n in (1, 6))
+    for metric, one in of_six.items():
+        assert one.low < alone[metric].low < alone[metric].high < one.high
+        assert "(99.2% CI)" in one.interval_words(("A", "B"))

@@ -133,7 +133,7 @@ def test_a_tree_is_edited_locked_and_trained_around(page, address):
     child = store.runs()[0]
     assert run_one(child.id, store.home) == "done"  # as a worker does
     expect(
-        page.get_by_text(re.compile("the edits (cost|gained)|no change"))
+        page.get_by_text(re.compile("the edits (cost|gained)|no change|no clear"))
     ).to_be_visible()
     expect(page.get_by_text("The session was ended")).to_be_visible()
     log = EditLog.from_json(store.plan(child.id, "edits"))

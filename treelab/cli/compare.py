@@ -7,6 +7,7 @@ from treelab.evaluation.paired_bootstrap import ScoreDifference
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.import_model import NOTE
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.words import percent
 
 
 @command(
@@ -14,8 +15,9 @@ from treelab.runs.store.run_store import RunStore
     "score runs side by side, with the interval of their difference",
     """
     Writes the test score of two to four runs of one table, target and data split,
-    and how far each is from the first: the difference with its 95% interval by a
-    paired bootstrap over the test rows. For pictures, see report.
+    and how far each is from the first: the difference with its interval by a paired
+    bootstrap over the test rows, 95% for all of them together. For pictures, see
+    report.
 
     runs RUN  ids of two to four runs
     [home]
@@ -37,7 +39,9 @@ def compare(arguments: Namespace) -> None:
         raise ValueError("Name two to four runs to compare.")
     found = read_facts(store, [store.run(run_id) for run_id in ids])
     first, *others = found
-    differences = [None, *(score_difference(first, facts) for facts in others)]
+    n_pairs = len(others)
+    tested = (score_difference(first, facts, n_pairs) for facts in others)
+    differences = [None, *tested]
     costs = costs_on_test_rows(found)
     if arguments.json:
         rows_of_runs = [_row(*pair) for pair in zip(found, differences)]
@@ -70,7 +74,8 @@ def _words(difference: ScoreDifference) -> str:
         return "the same predictions as the first"
     verdict = "more than chance" if difference.clear else "may be chance"
     return (
-        f"{difference.estimate:+8.4f}  from the first, 95% interval "
+        f"{difference.estimate:+8.4f}  from the first, "
+        f"{percent(difference.level)} interval "
         f"{difference.low:+.4f} to {difference.high:+.4f}: {verdict}"
     )
 
@@ -88,5 +93,6 @@ def _row(facts, difference: ScoreDifference | None) -> dict:
     if difference is not None:
         row["difference"] = difference.estimate
         row["low"], row["high"] = difference.low, difference.high
+        row["level"] = difference.level
         row["more_than_chance"] = difference.clear
     return row

@@ -14,7 +14,7 @@ from treelab.evaluation.metrics import (
     macro_f1_of_counts,
 )
 from treelab.trees.losses import Loss
-from treelab.trees.words import counted, signed, significant
+from treelab.trees.words import counted, percent, signed, significant
 
 LEVEL, N_RESAMPLES = 0.95, 2000
 _BLOCK = 4_000_000  # numbers of a block of resampled counts
@@ -28,11 +28,12 @@ class ScoreDifference:
     # The two scores, each on all rows.
     first: float
     second: float
-    # Ends of the 95% interval of ``second - first``.
+    # Ends of the confidence interval of ``second - first``.
     low: float
     high: float
     n_rows: int  # rows on which both were scored
     same: bool = False  # whether both predict the same on each of them
+    level: float = LEVEL  # of the interval
 
     @property
     def estimate(self) -> float:
@@ -67,7 +68,7 @@ class ScoreDifference:
         better, other = (second, first) if self.winner else (first, second)
         return f"{better} is better than {other} by {significant(abs(self.estimate))}"
 
-    def interval_words(self, names: tuple[str, str]) -> str:
+    def interval_words(self, names: tuple[str, str], rows: str = "test row") -> str:
         """Write the interval of the difference, both scores, and the rows behind them.
 
         It is that of the better model's gain, where one is clearly better.
@@ -79,22 +80,38 @@ class ScoreDifference:
             scores.reverse()
         both = ", ".join(f"{name} {significant(value)}" for name, value in scores)
         title = f"{self.title[:1].upper()}{self.title[1:]}"
-        words = f"{title}: {both}, on the same {counted(self.n_rows, 'test row')}."
+        words = f"{title}: {both}, on the same {counted(self.n_rows, rows)}."
         if self.same:
             return words
         ends = f"{signed(low, 2)} to {signed(high, 2)}"
-        return f"{one} − {other}: {ends} ({LEVEL:.0%} CI). {words}"
+        return f"{one} − {other}: {ends} ({percent(self.level)} CI). {words}"
+
+
+def level_of_each(n_pairs: int) -> float:
+    """Return the level of each of several intervals that hold together at ``LEVEL``.
+
+    By Bonferroni's inequality, whatever the pairs share.
+    """
+    return 1 - (1 - LEVEL) / n_pairs
 
 
 def paired_bootstrap(
-    task: str, y_true, first, second, weight=None, *, loss: Loss | None = None
+    task: str,
+    y_true,
+    first,
+    second,
+    weight=None,
+    *,
+    loss: Loss | None = None,
+    n_pairs: int = 1,
 ) -> dict[str, ScoreDifference]:
     """Compare two models' predictions by a paired bootstrap over the rows.
 
     Both models are scored on the same resampled rows, so what is hard about a row
     counts for both; it has its weight in each resample. The interval is the expanded
     percentile interval, see ``_interval``; it speaks of new rows, not of training the
-    models again.
+    models again. Where ``n_pairs`` of models are compared at once, it is one of as many
+    that hold together.
 
     Truth and predictions (n_rows,) are labels, or values in the target's unit. The
     scores are ``macro_f1`` and ``accuracy``, or ``r2``, ``rmse`` and ``mae``, with
@@ -115,12 +132,14 @@ def paired_bootstrap(
         weight = by_row(weight, n_rows, "Weights")
     pairs = _resampled(task, loss, y_true, first, second, weight)
     differences, same = {}, not differ(task, first, second).any()
+    level = level_of_each(n_pairs)
     for metric, (one, two) in pairs.items():
         two = one if same else two
         # The first entry is the score on the rows as they are.
         on_rows = float(one[0]), float(two[0])
-        low, high = _interval((two - one)[1:], n_rows)
-        differences[metric] = ScoreDifference(metric, *on_rows, low, high, n_rows, same)
+        ends = _interval((two - one)[1:], n_rows, level)
+        found = ScoreDifference(metric, *on_rows, *ends, n_rows, same, level)
+        differences[metric] = found
     return differences
 
 
@@ -137,8 +156,10 @@ def score_intervals(
     return {m: _interval(one[1:], len(y_true)) for m, (one, _) in pairs.items()}
 
 
-def _interval(resampled: np.ndarray, n_rows: int) -> tuple[float, float]:
-    """Return the ends of the 95% interval of a number from its resamples.
+def _interval(
+    resampled: np.ndarray, n_rows: int, level: float = LEVEL
+) -> tuple[float, float]:
+    """Return the ends of the interval of a number from its resamples.
 
     Percentiles of resamples are too narrow for few rows, as a normal interval without
     Student's t is. They lie further out by as much: the expanded percentile interval
@@ -147,7 +168,7 @@ def _interval(resampled: np.ndarray, n_rows: int) -> tuple[float, float]:
     """
     from scipy.special import ndtr, stdtrit  # takes a while, and most pages need none
 
-    t = stdtrit(n_rows - 1, (1 + LEVEL) / 2) * np.sqrt(n_rows / (n_rows - 1))
+    t = stdtrit(n_rows - 1, (1 + level) / 2) * np.sqrt(n_rows / (n_rows - 1))
     low, high = np.nanquantile(resampled, [ndtr(-t), ndtr(t)])
     return float(low), float(high)
 

@@ -29,7 +29,9 @@ from treelab.evaluation.metrics import (
 )
 from treelab.evaluation.node_report import score_leaf
 from treelab.evaluation.paired_bootstrap import (
+    LEVEL,
     ScoreDifference,
+    level_of_each,
     paired_bootstrap,
     score_intervals,
 )
@@ -453,8 +455,8 @@ def result_section(found: Sequence[RunFacts]) -> Block:
             subtitle("Differences on the same test rows"),
             _difference_table(found),
             paragraph(
-                "A 95% interval by a paired bootstrap of 2,000 resamples of the test "
-                "rows; where it holds zero, there is no clear difference."
+                f"{_level_words(len(found))} by a paired bootstrap of 2,000 resamples "
+                "of the test rows; where it holds zero, there is no clear difference."
             ),
         ]
     return section("Result", blocks)
@@ -488,12 +490,34 @@ def _size_words(facts: RunFacts) -> str:
     return f"{words}, a predictor on top" if facts.model.has_predictor else words
 
 
-def score_difference(one: RunFacts, other: RunFacts) -> ScoreDifference:
-    """Return how the other's headline score on the test rows differs from the one's."""
+def score_difference(
+    one: RunFacts, other: RunFacts, n_pairs: int = 1
+) -> ScoreDifference:
+    """Return how the other's headline score on the test rows differs from the one's.
+
+    It is one of ``n_pairs`` that are looked at together; see ``paired_bootstrap``.
+    """
     _, truth, weight = one.split.rows("test")
     both = one.predicted, other.predicted
     task, loss = one.run.problem.task, one.model.loss
-    return paired_bootstrap(task, truth, *both, weight, loss=loss)[one.metric]
+    found = paired_bootstrap(task, truth, *both, weight, loss=loss, n_pairs=n_pairs)
+    return found[one.metric]
+
+
+def _n_pairs(n_runs: int) -> int:
+    """Count the pairs of so many runs."""
+    return n_runs * (n_runs - 1) // 2
+
+
+def _level_words(n_runs: int) -> str:
+    """Say of how sure an interval of each pair of runs is."""
+    n_pairs = _n_pairs(n_runs)
+    if n_pairs == 1:
+        return f"A {LEVEL:.0%} interval"
+    return (
+        f"A {percent(level_of_each(n_pairs))} interval, so that those of all "
+        f"{n_pairs} pairs hold together with {LEVEL:.0%} confidence (Bonferroni),"
+    )
 
 
 def costs_on_test_rows(
@@ -524,7 +548,7 @@ def _comparison_words(found: Sequence[RunFacts]) -> str:
     order = sorted(found, key=lambda own: -own.score)
     best, next_ = order[:2]
     words = f"{best.name} scores most, {best.metric_title} {significant(best.score)}"
-    difference = score_difference(next_, best)
+    difference = score_difference(next_, best, _n_pairs(len(found)))
     if difference.same:
         return f"{words}; {next_.name} predicts the same."
     if difference.winner is None:
@@ -534,16 +558,17 @@ def _comparison_words(found: Sequence[RunFacts]) -> str:
 
 def _difference_table(found: Sequence[RunFacts]) -> Block:
     """Compare each two of the runs."""
-    rows = []
+    rows, n_pairs = [], _n_pairs(len(found))
     for one, other in itertools.combinations(found, 2):
-        d = score_difference(one, other)
+        d = score_difference(one, other, n_pairs)
         verdict = "same predictions" if d.same else "no clear difference"
         if d.winner is not None:
             verdict = f"{(one, other)[d.winner].name} is better"
         interval = f"{significant(d.low)} to {significant(d.high)}"
         name = f"{other.name} minus {one.name}"
         rows.append([name, significant(d.estimate), interval, verdict])
-    return table(["runs", found[0].metric_title, "95% interval", "finding"], rows)
+    interval = f"{percent(level_of_each(n_pairs))} interval"
+    return table(["runs", found[0].metric_title, interval, "finding"], rows)
 
 
 def data_section(facts: RunFacts) -> Block:
