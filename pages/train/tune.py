@@ -228,6 +228,7 @@ def _show_state(run: Run, plan: sweeps.SweepPlan, trials: pd.DataFrame) -> None:
         words += (
             f", highest {sweeps.trial_title(run)} {best:.3f} over the rows held out"
         )
+        words += sweeps.too_high(int((trials["state"] == "done").sum()))
     if run.state == "failed":
         st.error(plain(run.error), icon=":material/error:")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

@@ -163,8 +163,11 @@ def _near_rates(own: _Set, places: np.ndarray, facts: Facts) -> np.ndarray:
         return places
     left, right = st.columns(2)
     rate = left.selectbox("Rate", list(RATES), key="rashomon-rate")
-    words = "Highest minus lowest rate of the groups, on the rows the run was fitted to"
-    given = {"key": "rashomon-apart", "help": f"{words}."}
+    words = (
+        "Highest minus lowest rate of the groups, on the rows the run was fitted to. "
+        "Trees that are chosen by it are likely further apart on new rows."
+    )
+    given = {"key": "rashomon-apart", "help": words}
     most = right.slider("At most apart", 0.0, 1.0, 1.0, 0.01, **given)
     label, group = asked
     code = list(own.loaded.model.classes).index(label)

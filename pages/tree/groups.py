@@ -46,7 +46,7 @@ def show_groups_of_tree(loaded: LoadedRun, tree: Tree, node: int | None) -> None
         n_rows = counted(int(at.sum()), "test row")
         st.markdown(f"**At the selected node, {n_rows}**")
         if at.any():
-            _show_rates(loaded, asked, "node", at)
+            _show_rates(loaded, asked, "node", at, n_tables=tree.n_nodes)
     rate = st.selectbox("At every node", list(RATES), key="group-rate", width=260)
     _show_nodes(loaded, tree, asked, rate)
 
@@ -101,16 +101,21 @@ def _show_nodes(loaded: LoadedRun, tree: Tree, asked: Asked, rate: str) -> None:
     _show_table(found, found.columns[2:], "rates-at-nodes")
     st.caption(
         f"The {rate} of each group among the test rows at each node, from the root "
-        "down; dashes show the level. Of few rows, and somewhere among many nodes, "
-        "chance alone makes large differences: select a node in the tree for its "
-        "interval."
+        "down; dashes show the level. From and to: 95% intervals of the differences, "
+        "wide enough for all groups and nodes together, as chance alone makes large "
+        "differences somewhere among many."
     )
 
 
 def _show_rates(
-    loaded: LoadedRun, asked: Asked, key: str, rows: np.ndarray | slice = slice(None)
+    loaded: LoadedRun,
+    asked: Asked,
+    key: str,
+    rows: np.ndarray | slice = slice(None),
+    *,
+    n_tables: int = 1,
 ) -> None:
-    """Show the rates of each group, and how far they are apart."""
+    """Show the rates of each group, and how far they are apart; see ``rate_gaps``."""
     label, group = asked[0], asked[1][rows]
     _, truth, weight = loaded.split.rows("test").take(rows)
     is_class = (truth == label).to_numpy()
@@ -122,10 +127,11 @@ def _show_rates(
     if len(rates) < 2:
         st.markdown("All these rows are of one group.")
         return
-    gaps = rate_gaps(is_class, predicted, group, weight)
+    gaps = rate_gaps(is_class, predicted, group, weight, n_tables=n_tables)
     known = {name: gap for name, gap in gaps.items() if not np.isnan(gap.difference)}
     words = "; ".join(f"{name} {gap.words}" for name, gap in known.items())
-    st.markdown(f"Differences: {words}.")
+    of_all = f", wide enough for all {n_tables:,} nodes" if n_tables > 1 else ""
+    st.markdown(f"Differences{of_all}: {words}.")
 
 
 def _show_table(table: pd.DataFrame, rates: Iterable[str], key: str) -> None:

@@ -10,7 +10,11 @@ from scipy import stats
 from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.frontier import FrontierLine, size_words
 from treelab.evaluation.metrics import scores
-from treelab.evaluation.paired_bootstrap import paired_bootstrap, score_intervals
+from treelab.evaluation.paired_bootstrap import (
+    ScoreDifference,
+    paired_bootstrap,
+    score_intervals,
+)
 from treelab.trees.losses import Loss
 
 
@@ -200,3 +204,11 @@ def test_an_interval_of_one_of_several_pairs_holds_that_of_a_pair_alone():
     for metric, one in of_six.items():
         assert one.low < alone[metric].low < alone[metric].high < one.high
         assert "(99.2% CI)" in one.interval_words(("A", "B"))
+
+
+def test_the_leaves_that_reach_a_score_are_those_on_these_rows():
+    found = ScoreDifference("r2", 0.5, 0.6, 0.05, 0.15, 90)
+    steps = {"leaves": [2, 4, 8], "held_out": [0.4, 0.5, 0.5], "test": [0.3, 0.6, 0.7]}
+    line = FrontierLine(pd.DataFrame(steps), 1)
+    words = size_words(found, (line, line), ("A", "B"), 8)
+    assert words.endswith("A reaches that score on these rows with 4 leaves, no fewer.")

@@ -1,13 +1,14 @@
 """Scores and errors of groups of rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from treelab.data.columns import column_kind
-from treelab.evaluation.paired_bootstrap import LEVEL, resampled_sums
+from treelab.evaluation.paired_bootstrap import level_of_each, resampled_sums
 from treelab.trees.date_parts import looks_like_dates
 from treelab.trees.dates import moment_text
 from treelab.trees.tree import Tree, rows_through
@@ -22,7 +23,8 @@ from treelab.trees.words import clock_text, parse, percent, shortest
 MISSING = "(missing)"
 OTHERS = "(others)"
 # What else stands among groups in tables of rates; a group of such a name is in quotes.
-_TAKEN = (MISSING, OTHERS, "all", "node", "n_rows", "difference")
+_ENDS = ["difference from", "difference to"]
+_TAKEN = (MISSING, OTHERS, "all", "node", "n_rows", "difference", *_ENDS)
 MOST_GROUPS = 8  # the largest; the rest are taken together
 N_RESAMPLES = 500
 RATES = {
@@ -154,8 +156,11 @@ def rate_gaps(
     predicted: np.ndarray,
     group: Sequence[str],
     weight: np.ndarray | None = None,
+    *,
+    rates: Collection[str] = tuple(RATES),
+    n_tables: int = 1,
 ) -> dict[str, RateGap]:
-    """Return how far each rate is apart between groups, with 95% intervals.
+    """Return how far each of the rates is apart between groups, with 95% intervals.
 
     The standard error is that of bootstrap resamples. Rows are drawn anew within each
     group, so a resample has the groups' sizes; as rows count only by their kind and
@@ -164,11 +169,11 @@ def rate_gaps(
     range (Kramer, "Extension of multiple range tests to group means with unequal
     numbers of replications", Biometrics 12, 1956). As a few rows are often all alike,
     each group counts with two rows more, one right and one wrong, and its rate errs as
-    much as that at least (Agresti and Caffo, The American Statistician 54, 2000).
-    Parameters as of ``rates_by_group``.
+    much as that at least (Agresti and Caffo, The American Statistician 54, 2000). Where
+    these rows are one of ``n_tables`` that are looked at, as those of a node are, the
+    intervals are as wide as all of these need together. Other parameters as of
+    ``rates_by_group``.
     """
-    from scipy.stats import studentized_range  # takes a second
-
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
     random = np.random.default_rng(0)
     weights, place = np.unique(
@@ -185,27 +190,35 @@ def rate_gaps(
         ],
         axis=1,
     )  # (1 + N_RESAMPLES, groups, 4)
-    rates, resampled = _rates(sums[0]), _rates(sums[1:])
-    difference, ratio = gap(rates)
+    found_rates, resampled = _rates(sums[0]), _rates(sums[1:])
+    difference, ratio = gap(found_rates)
     n_rows = _fractions(_counts(is_class, predicted, code, len(names)))[1]
-    drawn_in = (rates * n_rows + 1) / (n_rows + 2)
+    drawn_in = (found_rates * n_rows + 1) / (n_rows + 2)
     least_variance = drawn_in * (1 - drawn_in) / (n_rows + 2)
     found = {}
-    for rate, name in enumerate(RATES):
-        own = rates[:, rate]
+    for name in rates:
+        rate = list(RATES).index(name)
+        own = found_rates[:, rate]
         low = high = np.nan
         if not np.isnan(difference[rate]):  # of the same two groups throughout
             ends = [np.nanargmax(own), np.nanargmin(own)]
             variance = np.nanvar(resampled[:, ends, rate], axis=0)
             variance = np.maximum(variance, least_variance[ends, rate]).sum()
             n_known = int((~np.isnan(own)).sum())
-            reach = studentized_range.ppf(LEVEL, n_known, np.inf) / np.sqrt(2)
-            reach *= np.sqrt(variance)
+            reach = _reach(level_of_each(n_tables), n_known) * np.sqrt(variance)
             middle = drawn_in[ends[0], rate] - drawn_in[ends[1], rate]
             low = max(min(middle - reach, difference[rate]), -1.0)
             high = min(max(middle + reach, difference[rate]), 1.0)
         found[name] = RateGap(*map(float, (difference[rate], ratio[rate], low, high)))
     return found
+
+
+@cache
+def _reach(level: float, n_groups: int) -> float:
+    """Return how many standard errors any two of so many groups are apart by chance."""
+    from scipy.stats import studentized_range  # takes a second
+
+    return float(studentized_range.ppf(level, n_groups, np.inf) / np.sqrt(2))
 
 
 def gaps_of_models(
@@ -289,8 +302,10 @@ def rate_at_nodes(
     """Return one rate, of the ``RATES``, of each group among the rows at each node.
 
     A row a node, depth first, the index its number: ``n_rows``, the rate of each group
-    (NaN where it has none), and their ``difference``, highest minus lowest. Other
-    parameters as of ``rates_by_group``.
+    (NaN where it has none), and their ``difference``, highest minus lowest, with the
+    ends of its interval, ``difference from`` and ``difference to``: the 95% intervals
+    of ``rate_gaps`` hold for all nodes together. Other parameters as of
+    ``rates_by_group``.
     """
     names, code = np.unique(np.asarray(group, dtype=str), return_inverse=True)
     leaf, kind = tree.apply(X), 4 * code + _kinds(is_class, predicted)
@@ -299,5 +314,15 @@ def rate_at_nodes(
     place = list(RATES).index(rate)
     table = pd.DataFrame(rates[..., place], columns=names)[_order(group)]
     table["difference"] = gap(rates)[0][:, place]
+    ends, groups, n_nodes = [], np.asarray(group), tree.n_nodes
+    for at in tree.decision_path(X).T:
+        low = high = np.nan
+        if at.any():
+            own = is_class[at], predicted[at], groups[at].tolist()
+            own_weight = None if weight is None else weight[at]
+            found = rate_gaps(*own, own_weight, rates=[rate], n_tables=n_nodes)[rate]
+            low, high = found.low, found.high
+        ends.append((low, high))
+    table[_ENDS] = ends
     table.insert(0, "n_rows", rows_through(tree, leaf))
     return table.loc[tree.depth_first]

@@ -142,4 +142,5 @@ def size_words(
     needed = line.leaves_for(TEST, max(best.first, best.second))
     if needed is None:
         return f"{words} No {name} tree reaches that score."
-    return f"{words} {name} needs {counted(needed, 'leaf', 'leaves')} for that score."
+    size = counted(needed, "leaf", "leaves")
+    return f"{words} {name} reaches that score on these rows with {size}, no fewer."

@@ -219,6 +219,13 @@ def _score(trial: FrozenTrial) -> float:
     return float("nan")
 
 
+def too_high(n_trials: int) -> str:
+    """Say what the highest score of several trials is worth; "" of one."""
+    if n_trials < 2:
+        return ""
+    return ", likely too high for new rows, as it was chosen for being the highest"
+
+
 def best_trial(study: Study) -> FrozenTrial | None:
     """Return the trial of the highest score, of equals that with the fewest leaves."""
     return max(

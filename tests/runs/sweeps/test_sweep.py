@@ -98,6 +98,7 @@ def test_the_run_has_the_settings_of_the_best_trial(store, problem, scoring):
     assert best.value == table.loc[table["state"] == "done", "score"].max()
     assert store.model(run.id).depth <= best.params["max_depth"]
     assert "Settings chosen by a sweep of 4 trials" in run.summary["notes"][0]
+    assert "likely too high for new rows" in run.summary["notes"][0]
 
 
 @pytest.mark.slow

@@ -46,6 +46,7 @@ from treelab.runs.sweeps import (
     seconds_searched,
     seed_next_trial,
     suggest,
+    too_high,
     trial_settings,
 )
 from treelab.training.events import Callback, Progress, notify
@@ -116,9 +117,10 @@ def fit_sweep(store: RunStore, run: Run, callbacks: Sequence[Callback]) -> Fitte
         "folds": f"mean score over {plan.n_folds} folds",
         "validation": "validation score",
     }[plan.scoring]
+    n_trials = n_ended(study)
     sentence = (
-        f"Settings chosen by a sweep of {counted(n_ended(study), 'trial')}: the "
-        f"highest {score}, {best.value:.3f}."
+        f"Settings chosen by a sweep of {counted(n_trials, 'trial')}: the "
+        f"highest {score}, {best.value:.3f}{too_high(n_trials)}."
     )
     return replace(
         fitted,
