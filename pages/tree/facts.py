@@ -4,7 +4,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.cached.predictions import imitations, split_scores, tree_score
+from pages.cached.predictions import (
+    imitations,
+    score_differences,
+    split_scores,
+    tree_score,
+)
 from pages.cached.runs import LoadedRun, kept_constraints, run_colors, run_tree, shared
 from pages.cached.store import queue, store
 from pages.widgets.page import mode, pick_one, show_figure
@@ -82,12 +87,17 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         how = "as" if is_same else f"{moved:+.3f} against"
         against = f"{how} the retained tree, {leaves}"
     title = f"mean {TITLES[best]}" if problem.more_targets else TITLES[best]
+    words = "Of the whole ensemble." if loaded.is_ensemble else None
+    is_clear = False  # green and red are verdicts
+    if against and not (is_same or loaded.outputs or loaded.model.has_predictor):
+        is_clear = score_differences(own, loaded)[best].clear
+        words = "Grey: the 95% interval of the change holds zero, so it may be chance."
     st.metric(
         f"{title} · {split_words(loaded, 'test')}",
         significant(shown),
         against,
-        delta_color="off" if is_same else "normal",
-        help="Of the whole ensemble." if loaded.is_ensemble else None,
+        delta_color="normal" if is_clear else "off",
+        help=words,
     )
     if loaded.model.has_predictor:
         st.caption(

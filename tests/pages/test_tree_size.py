@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from streamlit.proto.Metric_pb2 import Metric as MetricProto
 
 from pages.cached import tree_pictures as cached_steps
-from pages.cached.predictions import predictions
+from pages.cached.predictions import predictions, score_differences
 from pages.cached.runs import load_run, run_tree
 from pages.cached.tree_pictures import pruning_steps, run_at
 from tests.pages.shown import conditions, figures, page_text, viewers
@@ -233,6 +234,29 @@ def test_a_run_that_knows_its_trees_by_size_is_judged_on_held_out_rows(store, vi
     assert view["frames"]["labels"][view["frames"]["chosen"]] == "4 leaves"
     text = page_text(app).replace("\\", "")
     assert "each row by a tree that was not fitted to it" in text
+
+
+def test_a_size_that_a_limit_chose_is_not_called_the_smallest_within_an_error(store):
+    for limit, is_tuned in ((None, True), (3, False)):
+        settings = {"max_leaf_nodes": limit}
+        run = add_run(store, "get", settings=settings, sizes=True)
+        steps = pruning_steps(load_run(store.run(run)))
+        assert ("smallest within" in steps.marks[steps.own]) == is_tuned
+
+
+def test_a_change_of_the_score_by_size_has_a_colour_only_beyond_chance(store, visit):
+    run = add_run(store, "cart")
+    app, loaded = visit("tree", run=run), load_run(store.run(run))
+    steps, seen = pruning_steps(loaded), set()
+    for step in range(len(steps.trees)):
+        if step == steps.own:
+            continue
+        slide(app, run, step)
+        found = score_differences(loaded, run_at(loaded, step))[loaded.headline]
+        is_grey = app.metric[0].proto.color == MetricProto.MetricColor.GRAY
+        assert is_grey == (not found.clear)
+        seen.add(is_grey)
+    assert seen
 
 
 @pytest.mark.slow

@@ -238,7 +238,7 @@ class PruningSteps:
     # "lambda", "leaves" or "alpha": trees trained one a strength, the best tree found
     # at each size, or one tree cut back by cost-complexity pruning.
     kind: Literal["lambda", "leaves", "alpha"]
-    is_by_hand: bool = False  # whether a person chose the step, and no cross-validation
+    is_by_hand: bool = False  # whether a person, or a person's limit, chose the step
     fitted: str = "train"  # rows that the trees were fitted to, as ``DataSplit`` has it
 
     @property
