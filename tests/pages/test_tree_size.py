@@ -245,7 +245,7 @@ def test_a_size_that_a_limit_chose_is_not_called_the_smallest_within_an_error(st
 
 
 def test_a_change_of_the_score_by_size_has_a_colour_only_beyond_chance(store, visit):
-    run = add_run(store, "cart")
+    run = add_run(store, "cart", "weight")
     app, loaded = visit("tree", run=run), load_run(store.run(run))
     steps, seen = pruning_steps(loaded), set()
     for step in range(len(steps.trees)):
@@ -256,7 +256,7 @@ def test_a_change_of_the_score_by_size_has_a_colour_only_beyond_chance(store, vi
         is_grey = app.metric[0].proto.color == MetricProto.MetricColor.GRAY
         assert is_grey == (not found.clear)
         seen.add(is_grey)
-    assert seen
+    assert seen == {True, False}
 
 
 @pytest.mark.slow
