@@ -481,6 +481,16 @@ def test_what_is_tried_is_read_from_text(text, tried):
             lambda: SweepPlan({"max_depth": Range(0, 3)}).check("cart", "binary"),
             "max_depth",
         ),
+        (
+            lambda: SweepPlan({"loss": Values(("huber", "poisson"))}).check(
+                "cart", "regression"
+            ),
+            "do not compare",
+        ),
+        (
+            lambda: SweepPlan({"quantile": Range(0.1, 0.9)}).check("get", "regression"),
+            "changes quantile",
+        ),
     ],
 )
 def test_what_cannot_be_tried_is_refused(make, said):

@@ -507,12 +507,22 @@ class Preset:
 
 
 def check_space(spec: LearnerSpec, task: str, space: Space) -> None:
-    """Raise ValueError unless a learner has each setting and allows each value."""
+    """Raise ValueError unless a learner has each setting and allows each value.
+
+    The loss of a regression is no such setting: it is what a score measures.
+    """
     if not space:
         raise ValueError("A sweep needs one setting at least that it may change.")
     for name, known in spec.find(task, space).items():
         for value in space[name].ends():
             known.check(value)
+    of_loss = {one.name for one in fields(RegressionLossSettings)}
+    if task == "regression" and (moved := sorted(of_loss & space.keys())):
+        raise ValueError(
+            f"The search space changes {moved[0]}: scores of different losses do "
+            "not compare, as each is the fraction saved of its own. Set one for all "
+            "trials, and search other settings."
+        )
 
 
 def to_plain(space: Space) -> dict[str, Any]:
