@@ -441,6 +441,13 @@ def test_merged_leaves_predict_the_weighted_classes_of_their_own_rows():
         )
 
 
+@pytest.mark.parametrize("how", [{"recipe": "paper"}, {"start": "random"}])
+def test_complete_trees_take_no_number_of_leaves(how):
+    _, X, y = table("iris")
+    with pytest.raises(ValueError, match="max_leaf_nodes=4 needs start='greedy'"):
+        GradTreeClassifier(max_leaf_nodes=4, **how).fit(X, y)
+
+
 @pytest.mark.slow
 def test_greedy_starts_may_stop_early_and_keep_the_leaves_that_trained():
     _, X, y = table("iris")

@@ -48,6 +48,7 @@ class GradTreeSettings(AxisTreeSettings):
         label="Max leaves",
         minimum=2,
         maximum=512,
+        needs=("start", ("greedy",)),
     )
     max_depth: int = setting(
         8,
