@@ -84,6 +84,16 @@ def test_what_is_not_edited_is_not_regrown_without_an_edit(
     assert len(RunStore().runs()) == 1
 
 
+def test_no_log_is_printed_of_a_tree_that_is_not_edited(home, table, refused):
+    targets = ["--target", "width", "--target", "height"]
+    for how in (targets, [*targets, "--weight", "b"]):
+        if "--weight" in how:
+            frame = pd.read_csv(table)
+            frame.assign(b=frame["b"].abs() + 1).to_csv(table, index=False)
+        run, _ = train(table, *how)
+        assert "several outputs is not edited" in refused("edit", run.id)
+
+
 def test_one_of_several_targets_is_exported(home, table, capsys, refused):
     run, _ = train(table, "--target", "width", "--target", "height")
     command = ["export", run.id, "--format", "c"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from treelab.data.split import DataSplit
-from treelab.editing.apply import Bench
+from treelab.editing.apply import Bench, why_not_edited
 from treelab.editing.edited import Edited, below
 from treelab.editing.limits import EditRows, without_small_leaves
 from treelab.editing.log import TRAINERS, EditLog
@@ -44,17 +44,20 @@ def bench_of(
     """Return a run's tree, as it is shown, and the rows by which it is edited.
 
     Edits are kept within ``constraints``, those of the run. ValueError if the model is
-    an ensemble.
+    an ensemble, or a tree that is not edited.
     """
+    constraints = constraints or Constraints()
     if isinstance(model, WeightedTrees):
         raise ValueError(
             "An ensemble's trees are not edited one by one; choose a run of one tree."
         )
     tree = shown_tree(model)
+    if reason := why_not_edited(tree, constraints):
+        raise ValueError(reason)
     fitted = split.rows(fitted_split(model, split))
     train = split.rows("train")
     own, more = EditRows(tree, *train), EditRows(tree, *fitted)
-    return Bench(tree, own, more, constraints or Constraints())
+    return Bench(tree, own, more, constraints)
 
 
 def save_edited(store: RunStore, run: Run, log: EditLog) -> str:
