@@ -117,6 +117,30 @@ def test_a_failed_backup_leaves_the_older_one(store, file, tmp_path, monkeypatch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip", "home"]
 
 
+@pytest.mark.parametrize("what", ["database", "zip file"])
+def test_the_disk_that_is_full_is_that_of_the_backup(store, file, monkeypatch, what):
+    connect = sqlite3.connect
+
+    def small(path, **options):
+        db = connect(path, **options)
+        if not options:  # the copy alone
+            db.execute("PRAGMA max_page_count=2")
+        return db
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    if what == "database":
+        monkeypatch.setattr(sqlite3, "connect", small)
+    else:
+        monkeypatch.setattr(backup, "ZipFile", full)
+    with pytest.raises(OSError, match="No space left") as error:
+        back_up(store.home, file)
+    assert error.value.filename == str(file)
+    monkeypatch.undo()
+    assert restore(file, file.with_name("again"))
+
+
 def test_a_folder_with_files_is_refused(store, file, tmp_path):
     with pytest.raises(FileExistsError, match="is not empty"):
         restore(file, store.home)

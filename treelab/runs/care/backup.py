@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from errno import ENOSPC
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 from zlib import error as ZlibError
@@ -176,6 +177,10 @@ def back_up(home: Path, file: Path, *, anyway: bool = False) -> Contents:
                 "why; mend or delete it, or back up the rest with --anyway."
             )
         part.replace(file)
+    except OSError as error:
+        if error.errno == ENOSPC:  # it names no file, or one in a folder of its own
+            raise OSError(ENOSPC, os.strerror(ENOSPC), str(file)) from error
+        raise
     finally:
         part.unlink(missing_ok=True)
     return contents
@@ -228,8 +233,14 @@ def members(home: Path) -> Iterator[tuple[str, Path]]:
 def _copy_database(source: Path, target: Path) -> None:
     """Copy a database that others may be writing, as it is at one moment."""
     with reading_file(source) as db, closing(sqlite3.connect(target)) as copy:
-        db.backup(copy)
-        copy.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+        try:
+            db.backup(copy)
+            copy.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+                raise
+            # The disk of the copy: the source is only read.
+            raise OSError(ENOSPC, os.strerror(ENOSPC)) from error
 
 
 def restore(
