@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.slow_params import slow_after
 from tests.trees.make import make_tree
 from treelab.learners.common.certainty import (
+    NOTHING_LEARNED,
     STRENGTHS,
     greedy_size,
     node_at_size,
@@ -151,6 +152,17 @@ def test_noise_is_shrunk_away_and_a_clear_table_is_not(n_leaves):
     X, y = noise(0, 300)
     assert model.fit(X, y).tree_.shrinkage > 100
     assert model.fit(X, (X["a"] > 0).astype(str)).tree_.shrinkage < 1
+
+
+def test_a_tree_that_says_nothing_of_new_rows_says_so():
+    X, y = noise(1, 300)
+    for target, is_noise in ((y, True), (X["a"] > 0, False)):
+        settings = {"tune": False, "max_leaf_nodes": 8}
+        model = make_estimator("cart", "multiclass", settings, random_state=0)
+        tree = model.fit(X, target).tree_
+        assert (NOTHING_LEARNED in tree.notes) == is_noise
+        frequencies = tree.class_counts[0] / tree.class_counts[0].sum()
+        assert np.allclose(tree.predict_proba(X), frequencies, atol=0.01) == is_noise
 
 
 def test_a_tree_that_greedy_trees_do_not_find_is_believed():

@@ -33,6 +33,10 @@ from treelab.trees.tree import Tree, rows_by_level, rows_through
 # Rows that a node's parent counts for: from hardly any to more than all.
 STRENGTHS = 2.0 ** np.arange(-3, 21)
 UNMEASURED = 1.0  # of tables too small for folds
+NOTHING_LEARNED = (
+    "By the estimate on folds its leaves tell no more of new rows than the class "
+    "frequencies: probabilities are shrunk towards these as far as they can be."
+)
 TreesBySize = TypeVar("TreesBySize", SizePath, PruningPath)
 _LEAST = 1e-12  # probability, where a fold lacks a class
 _LEAF_FRACTION = 0.8  # of the rows: as many as four of five folds hold
@@ -59,12 +63,19 @@ def with_measured_shrinkage(
     unit = float(rows.weights.mean())  # what a row weighs
     trees = []
     for tree, more in zip(path.trees, optimism):
-        strength = UNMEASURED * unit
+        best = UNMEASURED
         if np.isfinite(more).all():
-            strength = unit * STRENGTHS[np.argmin(_own_losses(tree, unit) + more)]
-        tree = with_shrunk_values(tree, strength, costs)
+            best = STRENGTHS[np.argmin(_own_losses(tree, unit) + more)]
+        tree = with_shrunk_values(_noted(tree, best), best * unit, costs)
         trees.append(with_order(tree, constraints))
     return replace(path, trees=tuple(trees))
+
+
+def _noted(tree: Tree, strength: float) -> Tree:
+    """Return a tree that says so where the strongest shrinkage is best."""
+    if strength < STRENGTHS[-1]:
+        return tree
+    return replace(tree, notes=(*tree.notes, NOTHING_LEARNED))
 
 
 def _own_losses(tree: Tree, unit: float) -> np.ndarray:
