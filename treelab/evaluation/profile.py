@@ -11,7 +11,7 @@ import pandas as pd
 
 from treelab.data.column_meaning import level_order
 from treelab.data.columns import categories, class_labels, column_kind
-from treelab.data.leaks import TOO_FEW, leaks, sampled_rows, scores_alone
+from treelab.data.leaks import MANY_COLUMNS, TOO_FEW, leaks, sampled_rows, scores_alone
 from treelab.data.problem import Problem
 from treelab.data.split import some_rows
 from treelab.evaluation.routing import BY_CHANCE
@@ -103,19 +103,21 @@ def distribution(
     percentile, the tails into the outermost; few numbers have a bin each, and so have
     whole ones close together. Of categories the 11 most frequent have a bin each. Rows
     (n_rows,) without a target are left out. Hours that are ``of_times`` are written so.
-    Whether bins differ is asked of a sample of a large table.
+    Whether bins differ is asked of a sample of a large table, and for all the problem's
+    columns together (Bonferroni): the first that is shown is the one that tells most.
     """
     known = target.notna().to_numpy()
     column, target = column[known], target[known]
     codes, labels = _bins(column, of_times)
     of_categories = column_kind(column) != "number"
     some = some_rows(len(codes), MOST_ROWS)
+    level = BY_CHANCE / min(len(problem.columns), MANY_COLUMNS)  # of more none is first
     if problem.task == "regression":
         rows = np.bincount(codes, minlength=len(labels))
         total = np.bincount(codes, target.to_numpy(np.float64), minlength=len(labels))
         mean = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
         values = target.to_numpy(np.float64)
-        is_clear = exceeds_chance(codes[some], values[some], BY_CHANCE)
+        is_clear = exceeds_chance(codes[some], values[some], level)
         n_rows = pd.DataFrame({"rows": rows})
         return Distribution(labels, n_rows, mean, of_categories, is_clear)
     classes, names = pd.factorize(class_labels(target))
@@ -124,7 +126,7 @@ def distribution(
     counts = np.bincount(flat, minlength=len(labels) * len(names))
     counts = counts.reshape(len(labels), len(names))[:, order]
     of_classes = pd.DataFrame(counts, columns=names[order])
-    is_clear = exceeds_chance(codes[some], classes[some], BY_CHANCE)
+    is_clear = exceeds_chance(codes[some], classes[some], level)
     return Distribution(labels, of_classes, None, of_categories, is_clear)
 
 

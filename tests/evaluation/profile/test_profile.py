@@ -189,6 +189,21 @@ def test_bins_that_differ_by_chance_alone_are_said_to():
     assert said["told"] <= 1
 
 
+def test_of_many_columns_of_noise_none_is_said_to_differ():
+    n_said = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(rng.normal(size=(100, 12))).rename(columns="x{}".format)
+        frame["y"] = rng.choice(["yes", "no"], 100, p=[0.3, 0.7])
+        problem = make_problem(frame, "y")
+        clear = [
+            distribution(frame[name], frame["y"], problem).is_clear
+            for name in problem.columns
+        ]
+        n_said += any(clear)
+    assert n_said <= 3
+
+
 @pytest.mark.parametrize(
     ("hours", "first", "last"),
     [
