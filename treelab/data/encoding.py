@@ -274,13 +274,15 @@ def fit_target_encoding(
     if kind == "multiclass":
         target = (target == np.unique(y)).astype(np.float64)
     weight = np.ones(len(y)) if weight is None else weight / weight.mean()
-    mean, scores = _smoothed_means(filled, n_levels, target, weight)
+    mean = weight @ target / weight.sum()
+    scores = _smoothed_means(filled, n_levels, target, weight, mean)
     rates = _scores_of(filled, scores)  # (n_rows, K, C)
     cross_fitted = np.empty_like(rates)
     for others, own in cross_fitting_folds(y, kind, seed, groups):
-        own_mean = mean if has_groups(groups) else None
-        _, apart = _smoothed_means(
-            filled[others], n_levels, target[others], weight[others], own_mean
+        # Of all rows, these too: the mean of the others alone is low where theirs are
+        # high, which would tell of levels that they alone have.
+        apart = _smoothed_means(
+            filled[others], n_levels, target[others], weight[others], mean
         )
         cross_fitted[own] = _scores_of(filled[own], apart)
     n_seen = np.array([len(np.unique(column)) for column in filled.T])
@@ -296,18 +298,14 @@ def _smoothed_means(
     n_levels: list[int],
     target: np.ndarray,
     weight: np.ndarray,
-    mean: np.ndarray | None = None,
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Mean (C,) of targets (n, C), and of each column's levels, (n_levels + 1, C) each.
+    mean: np.ndarray,
+) -> list[np.ndarray]:
+    """Means of targets (n, C) of each column's levels, (n_levels + 1, C) each.
 
-    A level's mean is drawn to that of all rows the more, the fewer its rows are and the
-    more they vary; a level without rows has that of all. A fold that leaves groups out
-    is given the ``mean`` of them, too: else it is low where theirs are high, which
-    would tell of levels that they alone have.
+    A level's mean is drawn to the ``mean`` (C,) the more, the fewer its rows are and
+    the more they vary; a level without rows has that.
     """
-    total = weight.sum()
-    mean = weight @ target / total if mean is None else mean
-    variance = weight @ (target - mean) ** 2 / total
+    variance = weight @ (target - mean) ** 2 / weight.sum()
     scores = []
     for column, n in zip(codes.T, n_levels):
         count, first, second = (
@@ -323,7 +321,7 @@ def _smoothed_means(
         drawn = variance * count + within
         pull = np.divide(variance * count, drawn, out=0 * drawn, where=drawn > 0)
         scores.append(mean + pull * first / some)
-    return mean, scores
+    return scores
 
 
 def _scores_of(codes: np.ndarray, scores: list[np.ndarray]) -> np.ndarray:

@@ -213,6 +213,13 @@ def test_cross_fitting_hides_a_rows_own_target():
     assert (encoder.transform(frame)[:, 0] == y).all()
 
 
+def test_an_id_does_not_tell_by_its_fold_that_its_target_is_high():
+    frame = pd.DataFrame({"id": [f"row {i}" for i in range(50)]})
+    encoder = TableEncoder("none", task="regression", random_state=0)
+    y = np.random.default_rng(0).normal(size=50)
+    assert np.allclose(encoder.fit_transform(frame, y), y.mean())
+
+
 def test_multiclass_gives_a_category_one_feature_a_class():
     frame = pd.DataFrame({"word": list("aabbcc") * 10, "u": np.arange(60.0)})
     y = np.array([*"xxyyzz"] * 10)

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.learners.drawn_rows import of_drawn_rows
 from tests.slow_params import slow_after
 from treelab.data.builtin import BUILTIN
+from treelab.data.encoding import to_float32
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.common.origin import changed_splits, feature_spread
 from treelab.learners.gradtree import estimators
@@ -92,7 +93,8 @@ def test_the_exported_tree_sends_every_training_row_where_the_hard_tree_did(key)
     fitted = make(**QUICK).fit(X, y)
     trained = fitted.network.leaves()  # from the left, of complete trees
     for encoded, tree, bound in fitted.exports:
-        leaf, mine = leaf_of(encoded, bound.seen), tree.apply(X)
+        seen = to_float32(bound.data.encoder.transform(X))
+        leaf, mine = leaf_of(encoded, seen), tree.apply(X)
         # Empty branches go; siblings that predict the very same become one leaf.
         pairs = set(zip(leaf.tolist(), mine.tolist()))
         assert len(pairs) == len(np.unique(leaf))

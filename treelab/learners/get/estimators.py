@@ -177,9 +177,13 @@ class GetEstimator(GetSettings, TableEstimator):
     def _export(self, trees: HardTrees, data: TrainingData) -> Tree:
         """Write a batch of one tree for the user, its leaves from the rows.
 
-        Categories were cross-fitted for training; prediction sees their plain rates.
+        Categories were cross-fitted for training; prediction sees their plain rates. A
+        linear leaf is fitted as in training: by rates that know its rows' own targets
+        it would learn these.
         """
         x, loss = data.encoder.transform(data.frame), self._loss_of_rows
+        if self.linear:
+            x = np.concatenate([data.X, data.X_valid])[: len(x)]  # joined, or not
         return to_tree(
             trees.refit(self._rows(x, data.y, data.row_weight)),
             data.encoder,

@@ -159,9 +159,8 @@ class GradTree(GradTreeSettings, TunedTree):
                 "Trees that start at random, as in the paper's recipe, keep no "
                 'constraints; start="greedy" does.'
             )
-        seen = to_float32(data.encoder.transform(data.frame))
         objective = objective_of(settings, data.y, self.labels(), search.loss)
-        return Table(data, settings, search, objective, to_float32(data.X), seen)
+        return Table(data, settings, search, objective, to_float32(data.X))
 
     def _begin_random(self, table: "Table", monitor: Monitor, generator, _):
         """Begin with complete trees of random splits, one of which is retained.
@@ -224,7 +223,7 @@ class GradTree(GradTreeSettings, TunedTree):
         """
         data, n, sizes = table.data, table.settings.n_restarts, choice.sizes
         greedy = replace(table.search.greedy, class_weight=table.training_weights)
-        rows = table.x, table.seen, data.y, data.encoder.features_, data.weight
+        rows = table.x, table.x, data.y, data.encoder.features_, data.weight
         restarts = Restarts(replace(table.search, greedy=greedy), rows, n, random)
         ends = np.searchsorted(sizes, DOUBLINGS[sizes[-1] > DOUBLINGS])
         ends = np.unique([*ends, choice.chosen, len(sizes) - 1])
@@ -251,11 +250,11 @@ class GradTree(GradTreeSettings, TunedTree):
         """Bind the trees with the rows that they are trained on."""
         data, valid, judged = table.data, None, table.judged
         if table.settings.early_stopping:
-            valid = table.seen, data.y, data.row_weight
+            valid = table.x, data.y, data.row_weight
             if len(data.y_valid):
                 valid = to_float32(data.X_valid), data.y_valid, data.row_weight_valid
         errors, weights = table.judge(judged).errors, table.row_weights
-        rows = Rows(table.x, table.seen[judged], data.y, weights, errors, valid)
+        rows = Rows(table.x, table.x[judged], data.y, weights, errors, valid)
         return HardTrees(starts, rows, table.objective, table.settings, device)
 
     def _retained(
@@ -263,15 +262,15 @@ class GradTree(GradTreeSettings, TunedTree):
     ) -> list[int]:
         """Return the place of the tree that each group retains."""
         leaves, first, places = network.leaves(), 0, []
-        judge, seen = table.judge(table.judged), table.seen[table.judged]
+        judge, x = table.judge(table.judged), table.x[table.judged]
         for group in groups:
             own = slice(first, first + len(group.trees))
             if group.n_leaves is not None:  # as they are once they are pruned
                 for e, tree in enumerate(self.batch_.trees[own], start=first):
                     weight = judge.weight / judge.weight.mean()
-                    grown = table.search.with_rows(tree, seen, judge.y, weight)
+                    grown = table.search.with_rows(tree, x, judge.y, weight)
                     pruned = prune_to_size(grown, group.n_leaves)
-                    leaves[e] = np.unique(leaf_of(pruned, seen), return_inverse=True)[1]
+                    leaves[e] = np.unique(leaf_of(pruned, x), return_inverse=True)[1]
             if table.settings.early_stopping and loss is not None:
                 place = int(loss[own].argmin())
             else:
@@ -431,8 +430,9 @@ class Table:
     settings: GradTreeSettings
     search: Search
     objective: Objective
-    x: np.ndarray  # (n, F): encoded rows to train on, categories cross-fitted
-    seen: np.ndarray  # (n, F): the same as prediction sees them
+    # (n, F): encoded rows to train on and to judge by, categories cross-fitted: by
+    # target rates that know the rows' own targets, trees that split by ids would win.
+    x: np.ndarray
     weighting: int = 0  # which of the search's class weights is used
 
     @property
@@ -464,7 +464,7 @@ class Table:
     @property
     def judged(self) -> np.ndarray:
         """Numbers of the rows by which trees are judged while they train."""
-        return some_rows(len(self.seen), JUDGED_ROWS)
+        return some_rows(len(self.x), JUDGED_ROWS)
 
     def judge(self, rows: np.ndarray | slice = slice(None)) -> Judge:
         """Judge trees by some rows, in whose errors weights count that were asked for.

@@ -46,7 +46,7 @@ class Rows:
     """Rows that trees are trained on, and by which each retains its best step."""
 
     x: np.ndarray  # float32 (n, F)
-    seen: np.ndarray  # (m, F): those by which trees are judged, as prediction sees them
+    judged: np.ndarray  # (m, F): those by which trees are judged
     y: np.ndarray  # (n,): class codes, or values
     weight: np.ndarray  # (n,), or (E, n) where each tree has its own
     # Error (E,) of hard trees whose rows reach these leaves (E, m), their leaves fitted
@@ -82,7 +82,7 @@ class HardTrees(nn.Module):
         self.columns = tensor(starts.columns)  # (E, K)
         self.n_candidates, self.objective = len(starts), objective
         self.soft, self.transform = settings.decision, settings.selector
-        self.x, self.seen = tensor(rows.x), tensor(rows.seen)
+        self.x, self.judged = tensor(rows.x), tensor(rows.judged)
         self.target = tensor(objective.encode(rows.y))
         self.weight = tensor(np.atleast_2d(rows.weight).astype(np.float32))
         self.errors, self.valid = rows.errors, None
@@ -119,7 +119,7 @@ class HardTrees(nn.Module):
     def leaves(self) -> np.ndarray:
         """Leaf (E, m), from the left, that each row that judges reaches."""
         own = (self.logits, self.threshold)
-        return axis_leaves(self.seen, *own, columns=self.columns).cpu().numpy()
+        return axis_leaves(self.judged, *own, columns=self.columns).cpu().numpy()
 
     def arrays(self) -> Starts:
         """Return the trees as they are now."""
