@@ -2,11 +2,17 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from treelab.learners.get.estimators import GetRegressor
 from treelab.learners.gradtree.estimators import GradTreeRegressor
 
 N_TRAIN = 700
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folds_drawn_once():
+    """Folds are drawn as ever: what restarts there are hangs on them."""
 
 
 def postcodes(seed):
