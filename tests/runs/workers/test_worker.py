@@ -36,6 +36,16 @@ def test_a_heartbeat_holds_the_memory_that_is_free_now(store, monkeypatch):
     assert recorded == ["", *(f"Oak 9000 · {text}" for text in free)]
 
 
+def test_of_several_slots_the_quick_one_is_never_that_which_loads_all(
+    store, monkeypatch
+):
+    worker = Worker(store, "quick", "cpu:0", "cpu:1")
+    assert (worker._slot, worker._others) == ("cpu:0", ["cpu:1", "quick"])
+    monkeypatch.setattr(module, "FORKS", False)
+    with pytest.raises(ValueError, match="several slots only on Linux"):
+        Worker(store, "cpu:0", "cpu:1")
+
+
 def test_a_worker_whose_slot_is_another_ones_by_now_ends(store):
     worker = Worker(store, "cpu:0")
     store.worker_registry.register("cpu:0", ME)

@@ -58,6 +58,13 @@ def test_while_another_process_starts_workers_this_one_starts_none(pool, store):
     assert len(pool._children) == 1
 
 
+def test_what_another_process_has_just_started_is_not_started_again(pool, monkeypatch):
+    looks = iter([{"cpu:0": 0}, {}])  # before the lock, and behind it
+    monkeypatch.setattr(pool, "_missing", lambda: next(looks))
+    pool.ensure_workers()
+    assert pool._children == []
+
+
 def test_a_worker_without_a_heartbeat_counts_as_dead(pool, store, monkeypatch):
     elsewhere = replace(ProcessId.here(), host="elsewhere")
     store.worker_registry.register("cpu:0", elsewhere)

@@ -209,7 +209,9 @@ class Queue:
         with suppress(Timeout), lock:  # a timeout: another process starts them
             warming = {w.process for w in self.workers() if w.state == "starting"}
             missing = self._missing()
-            groups = [sorted(missing)] if FORKS else [[slot] for slot in missing]
+            groups = [[slot] for slot in missing]
+            if FORKS and missing:  # else another process has started them by now
+                groups = [sorted(missing)]
             for slots in groups[: WARMING - len(warming)]:
                 self._start_worker({slot: missing[slot] for slot in slots})
 

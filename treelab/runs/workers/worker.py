@@ -18,7 +18,13 @@ from treelab.runs.store.database import StoreError
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.store.workers import ProcessId, heartbeat
 from treelab.runs.workers.kernels import start_compiling
-from treelab.runs.workers.queue import FIRST_CPU, QUICK, lower_priority, slot_device
+from treelab.runs.workers.queue import (
+    FIRST_CPU,
+    FORKS,
+    QUICK,
+    lower_priority,
+    slot_device,
+)
 
 POLL_SECONDS = 0.2  # between two looks for a run
 HELP_SECONDS = 1.0  # between two looks for a sweep to help
@@ -44,8 +50,13 @@ class Worker:
     """
 
     def __init__(self, store: RunStore, *slots: str, end_when_unused: bool = False):
+        if len(slots) > 1 and not FORKS:
+            raise ValueError(
+                "A worker fills several slots only on Linux; start one for each --slot."
+            )
         self._store = store
-        self._slot, *self._others = slots
+        # The one that forks loads all, so it fills no quick slot.
+        self._slot, *self._others = sorted(slots, key=lambda slot: slot == QUICK)
         self._end_when_unused = end_when_unused
         self._registry = store.worker_registry
         self._me = ProcessId.here()
