@@ -280,10 +280,10 @@ def settings_form(
     for spec, place in zip(specs, st.columns(max(len(specs), 3), gap="medium")):
         with place:
             st.markdown(f"**{spec.title}**", help=f"{spec.summary} {spec.paper}.")
-            own = {
-                setting.name: _field(spec, setting, columns)
-                for setting in spec.form_settings_of(task)
-            }
+            own: dict[str, Any] = {}
+            for setting in spec.form_settings_of(task):
+                if setting.applies_beside(own):
+                    own[setting.name] = _field(spec, setting, columns)
             if own.get("recipe") == "paper":
                 st.caption(plain(paper_words(spec, task)))
                 # What is left at our default is the paper's to say.

@@ -80,6 +80,21 @@ def test_a_setting_that_does_not_apply_to_the_others_is_refused():
         complete_settings("argmin", "binary", alone)
 
 
+@pytest.mark.parametrize(
+    ("key", "loss", "own"),
+    [
+        ("gradtree", "focal", {"focal_gamma": 3.0}),
+        ("gradtree", "poly", {"poly_epsilon": 2.0}),
+        ("grande", "focal", {"focal_gamma": 3.0}),
+    ],
+)
+def test_what_belongs_to_one_loss_is_refused_beside_another(key, loss, own):
+    assert complete_settings(key, "binary", {"loss": loss} | own)["loss"] == loss
+    for other in ("cross_entropy", "brier"):
+        with pytest.raises(ValueError, match=f"needs loss='{loss}', not '{other}'"):
+            complete_settings(key, "binary", {"loss": other} | own)
+
+
 class Pruned(CartClassifier):
     """An estimator of a user's, with fewer parameters."""
 

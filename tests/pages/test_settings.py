@@ -36,6 +36,7 @@ def form():
         Setting("fast", "Fast", "", "bool", True),
         Setting("loss", "Loss", "", "choice", "a", choices=("a", "b")),
         Setting("hidden", "", "", "int", 3, paper=4),
+        Setting("power", "Power", "", "int", 2, needs=("loss", ("b",))),
     )
     settings += (Setting("recipe", "Recipe", "", "choice", "treelab", choices=RECIPES),)
     spec = LearnerSpec("one", "One", "", "", "", "", settings)
@@ -64,6 +65,15 @@ def test_the_form_shows_what_has_a_label_at_its_default(app):
         "loss": "a",
         "recipe": "treelab",
     }
+
+
+def test_a_setting_is_shown_where_it_applies_to_what_else_is_chosen(app):
+    assert "Power" not in [box.label for box in app.number_input]
+    app.selectbox(key="setting-one-loss").set_value("b").run()
+    app.number_input(key="setting-one-power").set_value(4).run()
+    assert found(app)[0]["power"] == 4
+    app.selectbox(key="setting-one-loss").set_value("a").run()
+    assert "power" not in found(app)[0]
 
 
 def test_a_word_is_an_empty_number_with_that_word(app):

@@ -353,8 +353,11 @@ def _done(study: Study) -> list[FrozenTrial]:
 
 
 def trial_settings(run: Run, drawn: dict[str, Any]) -> dict[str, Any]:
-    """Return all settings of a trial that drew some."""
-    return complete_settings(run.learner, run.problem.task, {**run.settings, **drawn})
+    """Return all settings of a trial that drew some; those that do not apply stay."""
+    spec, values = find_spec(run.learner), {**run.settings, **drawn}
+    known = spec.find(run.problem.task, drawn) if spec else {}
+    applied = {n: drawn[n] for n in drawn if known[n].applies_beside(values)}
+    return complete_settings(run.learner, run.problem.task, {**run.settings, **applied})
 
 
 def trial_title(run: Run) -> str:

@@ -43,6 +43,7 @@ from treelab.runs.sweeps import (
     presets,
     read_study,
     seconds_searched,
+    trial_settings,
     trial_table,
     trial_title,
 )
@@ -430,8 +431,22 @@ def test_presets_hold_what_the_learner_allows_and_keeps(learner, task):
         check_space(spec, task, own.space)
         for name, tried in own.space.items():
             for value in tried.ends():
-                given = {**own.fixed, name: value}
+                given = {**own.fixed, **needed(spec, task, name), name: value}
                 assert complete_settings(learner, task, given)[name] == value
+
+
+def needed(spec, task, name):
+    """What another setting must be for one to apply."""
+    other, allowed = spec.find(task, [name])[name].needs or (None, ())
+    return {other: allowed[0]} if allowed else {}
+
+
+def test_a_trial_leaves_out_what_does_not_apply_to_what_else_it_drew(store, problem):
+    run = store.run(store.create("gradtree", {}, problem))
+    drawn = {"loss": "poly", "poly_epsilon": 5.0}
+    assert trial_settings(run, drawn)["poly_epsilon"] == 5
+    other = trial_settings(run, drawn | {"loss": "focal"})
+    assert (other["loss"], other["poly_epsilon"]) == ("focal", 1)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -105,6 +105,11 @@ class Setting:
             return False
         return True
 
+    def applies_beside(self, values: Mapping[str, Any]) -> bool:
+        """Whether other settings, where they are given, let it change anything."""
+        other, allowed = self.needs or ("", ())
+        return other not in values or values[other] in allowed
+
     def _is_word(self, value) -> bool:
         """Whether a value is one of the words, or the one that is the default."""
         is_number = isinstance(self.default, int | float)
@@ -212,10 +217,8 @@ def check_settings(settings: tuple[Setting, ...], values: dict[str, Any]) -> Non
         value = values[one.name]
         one.check(value)
         is_default = np.array_equal(np.ravel(value), np.ravel(one.default))
-        if one.needs is None or is_default:
-            continue
-        other, allowed = one.needs
-        if values[other] not in allowed:
+        if not is_default and not one.applies_beside(values):
+            other, allowed = one.needs or ("", ())
             words = " or ".join(map(repr, allowed))
             raise ValueError(
                 f"{one.name}={value!r} needs {other}={words}, not {values[other]!r}."
@@ -674,7 +677,11 @@ class AxisTreeSettings:
         tasks=CLASSES,
     )
     focal_gamma: float = setting(
-        2.0, "Focusing parameter of the focal loss.", minimum=0, tasks=CLASSES
+        2.0,
+        "Focusing parameter of the focal loss.",
+        minimum=0,
+        tasks=CLASSES,
+        needs=("loss", ("focal",)),
     )
     selector: str = setting(
         "entmax15",

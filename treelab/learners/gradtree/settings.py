@@ -107,7 +107,10 @@ class GradTreeSettings(AxisTreeSettings):
         0.05, LEARNING_RATE + "leaf outputs.", minimum=0, paper=0.05
     )
     poly_epsilon: float = setting(
-        1.0, "Weight of the first term of the poly loss.", tasks=CLASSES
+        1.0,
+        "Weight of the first term of the poly loss.",
+        tasks=CLASSES,
+        needs=("loss", ("poly",)),
     )
     decision: str = setting(
         "logistic",
