@@ -1,13 +1,21 @@
 """Tables as files: what was written is read again, and is no formula."""
 
 import io
+import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from treelab.data.reading.read_table import read_table
-from treelab.data.writing import FORMATS, FORMULA_STARTS, defused, write_table
+from treelab.data.writing import (
+    FORMATS,
+    FORMULA_STARTS,
+    defused,
+    write_table,
+    write_whole,
+)
 
 FRAME = pd.DataFrame(
     {
@@ -99,3 +107,38 @@ def test_a_carriage_return_in_a_cell_ends_no_line(tmp_path):
     assert len(read) == 3
     assert read.iloc[:, 1].tolist() == [1, 2, 3]
     assert b"\r" not in FORMATS["csv"].write(FRAME)
+
+
+def test_a_full_disk_leaves_the_old_file_whole_and_is_named(tmp_path, monkeypatch):
+    path, write = tmp_path / "a.csv", Path.write_bytes
+    path.write_bytes(b"old")
+
+    def full_disk(part, content):
+        write(part, content[:2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    with pytest.raises(OSError, match="No space") as error:
+        write_table(FRAME, path)
+    assert error.value.filename == str(path)
+    assert [each.name for each in tmp_path.iterdir()] == ["a.csv"]
+    assert path.read_bytes() == b"old"
+
+
+def test_what_is_there_keeps_who_may_read_it_and_stays_a_link(tmp_path):
+    path, link = tmp_path / "a.csv", tmp_path / "b.csv"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write_whole(link, b"new")
+    assert link.is_symlink()
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", 0o640)
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, b"through")
+    assert os.read(reader, 99) == b"through"
+    os.close(reader)

@@ -15,6 +15,7 @@ from textwrap import dedent, fill
 from typing import Any
 
 from treelab.data.columns import TASKS
+from treelab.data.writing import write_whole
 from treelab.runs.jobs.import_model import read_model
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
@@ -266,11 +267,8 @@ def write_output(arguments: Namespace, content: str | bytes) -> None:
     ValueError if no file is named for bytes, which a terminal cannot show.
     """
     if arguments.output:
-        path = Path(arguments.output)
-        if isinstance(content, bytes):
-            path.write_bytes(content)
-        else:
-            path.write_text(content, "utf-8")
+        is_text = isinstance(content, str)
+        write_whole(Path(arguments.output), content.encode() if is_text else content)
         print(f"Wrote {arguments.output}", file=sys.stderr)
     elif isinstance(content, bytes):
         raise ValueError(f"--format {arguments.format} needs a file: add -o FILE.")

@@ -1,7 +1,9 @@
 """A table as a file that people carry away: CSV, Parquet, Excel."""
 
 import io
+import os
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,4 +142,30 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
             f"{path.name} must end with {', '.join(f'.{name}' for name in FORMATS)}, "
             "which says how the table is written."
         )
-    path.write_bytes(wanted.write(frame))
+    write_whole(path, wanted.write(frame))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file in the place of what is there: whole, or not at all.
+
+    What is no plain file, as a pipe, or lies where no other may be made is written to.
+    OSError, which names the file, if it cannot be written.
+    """
+    named, path = path, path.resolve()  # else a link would be replaced, not the file
+    is_there, folder = path.exists(), path.parent
+    if is_there and not (path.is_file() and os.access(folder, os.W_OK)):
+        path.write_bytes(content)
+        return
+    part = folder / f".{os.getpid()}.part"
+    try:
+        if is_there:
+            path.open("ab").close()  # or it may not be written
+            part.touch()
+            shutil.copymode(path, part)
+        part.write_bytes(content)
+        part.replace(path)
+    except BaseException as error:  # a full disk, perhaps
+        part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(named)) from error
+        raise
