@@ -17,7 +17,7 @@ from tests.runs.conftest import small_table
 from treelab.cli.main import main
 from treelab.runs.store.database import change
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.words import significant
+from treelab.trees.words import joined, significant
 
 SLOW_TRAIN = (
     "import sys; from tests.runs.workers.slow_tree import register; register();"
@@ -61,6 +61,23 @@ def test_costs_of_errors_name_classes_of_the_table_and_are_what_a_row_costs(
     ).to_csv(table, index=False)
     costs = "constraints.class_costs=1 as 0: 10"
     assert main([*train, costs, "--set", "tune=false"]) == 0
+
+
+def test_folds_of_a_tree_trained_by_costs_say_what_a_row_costs(home, table, capsys):
+    kinds = sorted(small_table()["kind"].unique())
+    costs = f"constraints.class_costs={kinds[0]} as {kinds[1]}: 10"
+    train = ["train", table, "--target", "kind", "--learner", "cart", "--folds", "3"]
+    assert main([*train, "--set", "tune=false", "--set", costs]) == 0
+    store, each = RunStore(), []
+    for run in store.runs()[::-1]:
+        X, y, _ = run.problem.split(store.table(run.problem.table_id)).rows("test")
+        predicted = store.model(run.id).predict(X)
+        dear = (y == kinds[0]) & (predicted == kinds[1])
+        each.append(np.mean(np.where(dear, 10, y != predicted)))
+    assert f"costs {joined([*map(significant, each)])}; the mean is " in (
+        printed := capsys.readouterr().out
+    )
+    assert f"the mean is {significant(np.mean(each))}." in printed
 
 
 @pytest.mark.slow

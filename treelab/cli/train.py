@@ -98,7 +98,7 @@ def cross_validate(
     scored = {seed: run for seed, run in found.items() if run.metrics}
     if not scored:
         raise ValueError("All folds wait or train elsewhere already: see treelab runs.")
-    print_splits(scored, as_json=arguments.json)
+    print_splits(store, scored, as_json=arguments.json)
     return 0
 
 
@@ -108,7 +108,7 @@ def repeat(trainer: Trainer, store: RunStore, run: Run, arguments: Namespace) ->
     made = (create_repeats(store, [run], 1)[0] for _ in range(arguments.repeats))
     if failed := trainer.train(made):
         print_report(store, failed)
-    print_splits(runs_by_seed(run, store.runs()), as_json=arguments.json)
+    print_splits(store, runs_by_seed(run, store.runs()), as_json=arguments.json)
     return 2 if failed else 0
 
 

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from treelab.cli.arguments import json_text, printable
 from treelab.data.folds import splits_words
 from treelab.evaluation import metrics
+from treelab.evaluation.comparison import RowCosts
 from treelab.learners.registry import IMPORTED
 from treelab.runs.jobs.run_one import run_one
 from treelab.runs.run_words import fitted_words
@@ -22,7 +23,7 @@ from treelab.runs.store.states import SILENT_SECONDS, TRAINER_ENDED
 from treelab.runs.workers.cluster import check_cluster, cluster_address, using
 from treelab.runs.workers.queue import Queue
 from treelab.training.events import Callback, Progress
-from treelab.trees.words import counted
+from treelab.trees.words import counted, joined, significant
 
 
 @contextmanager
@@ -77,11 +78,8 @@ def print_report(
     print(f"{printable(run.title)} ({run.state}), run {run.id}")
     if run.metrics:  # clusters that a run found itself have none
         _print_scores(run)
-    if run.constraints.class_costs and run.metrics.get("test"):
-        from treelab.reports.run_report import costs_on_test_rows, read_facts
-
-        if costs := costs_on_test_rows(read_facts(store, [run])):
-            print(printable(costs.sentence([run.title])))
+    if costs := _costs(store, run):
+        print(printable(costs.sentence([run.title])))
     if words := metrics.log_loss_words(run.metrics.get("test") or {}):
         print(f"Test {words}.")
     test = run.metrics.get("test") or {}
@@ -106,6 +104,15 @@ def print_report(
     return 0
 
 
+def _costs(store: RunStore, run: Run) -> RowCosts | None:
+    """Measure a run by the costs of errors that it was trained by; None without."""
+    if not (run.constraints.class_costs and run.metrics.get("test")):
+        return None
+    from treelab.reports.run_report import costs_on_test_rows, read_facts
+
+    return costs_on_test_rows(read_facts(store, [run]))
+
+
 def run_facts(run: Run, **more) -> dict:
     """Return what is known of a run, and more."""
     problem = run.problem
@@ -125,8 +132,13 @@ def run_facts(run: Run, **more) -> dict:
     }
 
 
-def print_splits(by_seed: Mapping[int, Run], *, as_json: bool = False) -> None:
-    """Print the test scores of one learner on several data splits, and their mean."""
+def print_splits(
+    store: RunStore, by_seed: Mapping[int, Run], *, as_json: bool = False
+) -> None:
+    """Print the test scores of one learner on several data splits, and their mean.
+
+    Where errors have costs, what a test row costs stands below.
+    """
     runs = list(by_seed.values())
     if as_json:
         print(json_text([run_facts(run) for run in runs]))
@@ -144,6 +156,12 @@ def print_splits(by_seed: Mapping[int, Run], *, as_json: bool = False) -> None:
         splits = splits_words(len(found), n_folds)
         spread = f"standard deviation {found.std(ddof=1):.4f}"
         print(f"{'mean':>8}{found.mean():19.4f}  {spread}, {splits}")
+    if costs := [own.mean[0] for run in runs if (own := _costs(store, run))]:
+        print(
+            "By the costs of errors by which they were trained, a test row costs "
+            f"{joined([*map(significant, costs)])}; the mean is "
+            f"{significant(float(np.mean(costs)))}."
+        )
 
 
 def _print_scores(run: Run) -> None:
