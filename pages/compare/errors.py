@@ -20,7 +20,7 @@ from treelab.figures.comparison import agreement_figure, residuals_figure
 from treelab.figures.predictions import confusion_figure, scatter_figure
 from treelab.trees.date_parts import with_dates
 from treelab.trees.text import predicts_times, target_title
-from treelab.trees.words import counted, listed, percent, significant
+from treelab.trees.words import counted, listed, percent
 
 MOST_NAMED = 3  # classes without a score
 SCORE_WORDS = {
@@ -242,7 +242,7 @@ def show_residuals(pair: Pair, names: Names) -> None:
     for name, own in zip(names, residuals):
         square, mean = (np.average(v, weights=weight) for v in (own**2, own))
         typical = with_unit(pair[0], float(np.sqrt(square)))
-        words.append(f"{name} misses by {typical} (mean {significant(mean)})")
+        words.append(f"{name} misses by {typical} (mean {with_unit(pair[0], mean)})")
     st.markdown(plain(f"Root mean square of the residuals: {'; '.join(words)}."))
     some = some_rows(len(truth), MOST_POINTS)
     ends = _ends(predicted), _ends(residuals)
@@ -251,6 +251,7 @@ def show_residuals(pair: Pair, names: Names) -> None:
     )
     for (loaded, name, _), color, x, y in shown:
         unit, look = loaded.model.target_unit, {"color": color, "mode": mode()}
+        look["times"] = predicts_times(loaded.model)
         show_figure(
             residuals_figure(x[some], y[some], ends, unit, **look),
             key=f"residuals-{loaded.run.id}",

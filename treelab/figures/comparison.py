@@ -32,13 +32,14 @@ from treelab.figures.style import (
     shade,
     shorten,
     template,
+    time_ticks,
 )
 from treelab.trees.dates import from_decimal_years
 from treelab.trees.feature import Feature, feature_matrix
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import SizePath
 from treelab.trees.tree import Tree, task_of
-from treelab.trees.words import counted, significant
+from treelab.trees.words import clock_text, counted, short_time, significant
 
 # The difference of two models' scores, with its interval, around zero.
 
@@ -410,14 +411,20 @@ def residuals_figure(
     unit: str = "",
     *,
     color: str,
+    times: bool = False,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw residuals against predictions, (n_rows,) each, in the colour of the model.
 
     ``ends`` are those of both axes, so that figures side by side compare; both have the
-    unit.
+    unit, or are ``times``, hours that are written as such.
     """
-    behind = f" ({unit})" if unit else ""
+    behind = f" ({unit})" if unit and not times else ""
+    ticks = [time_ticks(*own, 6) if times else {} for own in ends]
+    shown, texts = ("%{x:.4~g}", "%{y:.4~g}"), None
+    if times:
+        shown = "%{customdata[0]}", "%{customdata[1]}"
+        texts = [[short_time(a), short_time(b)] for a, b in zip(predicted, residual)]
     figure = go.Figure()
     figure.add_hline(y=0, line={"color": palette(mode).text, "width": 1})
     figure.add_scatter(
@@ -426,10 +433,12 @@ def residuals_figure(
         mode="markers",
         showlegend=False,
         marker={"color": color, "size": 6, "opacity": 0.55},
-        hovertemplate="predicted %{x:.4~g}, residual %{y:.4~g}<extra></extra>",
+        customdata=texts,
+        hovertemplate=f"predicted {shown[0]}, residual {shown[1]}<extra></extra>",
     )
-    x = {"title": escape_html(f"predicted{behind}"), "range": ends[0]}
+    x = {"title": escape_html(f"predicted{behind}"), "range": ends[0], **ticks[0]}
     y = {"title": escape_html(f"true minus predicted{behind}"), "range": ends[1]}
+    y |= ticks[1]
     look = {"template": template(mode), "height": _HEIGHT, "margin": {"t": 8}}
     return figure.update_layout(xaxis=x, yaxis=y, **look)
 
@@ -455,6 +464,7 @@ class Axis:
     # empty: numbers.
     ticks: dict[float, str] = field(default_factory=dict)
     is_date: bool = False  # whether numbers are years with decimals
+    is_time: bool = False  # whether they are hours that are written as times
 
     def places(self, values: Sequence[float] | np.ndarray) -> list:
         """Return numbers as the figure knows them: of dates as moments."""
@@ -476,13 +486,13 @@ def axis_of(feature: Feature, values: np.ndarray) -> Axis:
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     room = 0.04 * (high - low) or 0.5
-    title = f"{feature.column} ({feature.unit})" if feature.unit else feature.column
-    ticks = {}
+    title, ticks = feature.title, {}
     if feature.kind == "category" and len(feature.categories) <= _MOST_TICKS:
         ticks = _ticks(feature)
     elif feature.kind == "category":
         title = f"score of {feature.column}"
-    return Axis(title, low - room, high + room, ticks, feature.is_date)
+    ends = low - room, high + room
+    return Axis(title, *ends, ticks, feature.is_date, feature.is_clock)
 
 
 def node_plane(
@@ -532,9 +542,13 @@ def plane_figure(
     """
     x, y = (_rows_at(axis, points[name]) for axis, name in zip(axes, "xy"))
     points = points.assign(x=x, y=y)
+    for axis, name in zip(axes, "xy"):  # what a row's place is called
+        points[f"{name}_text"] = points[name].map(clock_text) if axis.is_time else ""
     hover = ", ".join(
-        f"%{{{name}{'|%-d %b %Y' if axis.is_date else ':.4~g'}}}"
-        for axis, name in zip(axes, "xy")
+        f"%{{customdata[{place}]}}"
+        if axis.is_time
+        else f"%{{{name}{'|%-d %b %Y' if axis.is_date else ':.4~g'}}}"
+        for place, (axis, name) in enumerate(zip(axes, "xy"))
     )
     figure = go.Figure()
     if scale is None and colors is None:
@@ -558,6 +572,8 @@ def plane_figure(
         if axis.ticks:
             names = [escape_html(shorten(name, 14)) for name in axis.ticks.values()]
             update(tickvals=list(range(len(names))), ticktext=names)
+        elif axis.is_time:
+            update(**time_ticks(axis.low, axis.high))
     return figure
 
 
@@ -590,6 +606,7 @@ def _add_classes(
             mode="markers",
             name=escape_html(shorten(label, 24)),
             marker={**mark, "symbol": _SYMBOLS[place % len(_SYMBOLS)]},
+            customdata=own[["x_text", "y_text"]],
             hovertemplate=f"{hover}<extra>%{{fullData.name}}</extra>",
         )
 
@@ -612,6 +629,7 @@ def _add_values(
             "line": {"width": 1, "color": outline},
             "colorbar": {"thickness": 10, "outlinewidth": 0, "title": unit},
         },
+        customdata=points[["x_text", "y_text"]],
         hovertemplate=f"{hover}: %{{marker.color:.4~g}}<extra></extra>",
     )
 

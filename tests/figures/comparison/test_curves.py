@@ -51,3 +51,12 @@ def test_residuals_have_the_axes_that_they_share():
     assert figure.layout.xaxis.range == ends[0]
     assert figure.layout.yaxis.range == ends[1]
     assert "(kg)" in figure.layout.xaxis.title.text
+
+
+def test_residuals_of_times_are_times():
+    ends, look = ((8.0, 9.0), (-0.5, 0.5)), {"color": "#6B7280", "times": True}
+    figure = residuals_figure(np.full(1, 8.5), np.full(1, -0.25), ends, "hours", **look)
+    assert [*map(list, figure.data[0].customdata)] == [["8:30", "−0:15"]]
+    assert "8:30" in figure.layout.xaxis.ticktext
+    assert {"−0:30", "0:00", "0:30"} <= {*figure.layout.yaxis.ticktext}
+    assert "hours" not in figure.layout.xaxis.title.text

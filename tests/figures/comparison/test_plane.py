@@ -95,6 +95,17 @@ def test_an_axis_of_dates_shows_them_as_dates():
     assert "%b %Y" in rows.hovertemplate
 
 
+def test_an_axis_of_times_shows_them_as_times():
+    clock = Feature("start", unit="hours", form=CellForm(unit="hours", times="h:mm"))
+    axis = axis_of(clock, np.array([8.0, 9.5]))
+    points = POINTS.assign(x=8.75, target=1.0)
+    figure = plane_figure(points, (axis, AXES[1]), [])
+    assert figure.layout.xaxis.title.text == "start"
+    assert "9:00" in figure.layout.xaxis.ticktext
+    assert {row[0] for row in figure.data[0].customdata} == {"8:45"}
+    assert figure.data[0].hovertemplate.startswith("%{customdata[0]}, %{y")
+
+
 def test_categories_stand_at_even_distances_and_rows_stay_on_their_side():
     names = {0.1: "x", 0.12: "y", 0.9: "z"}
     points = pd.DataFrame({"x": np.repeat([0.1, 0.12, 0.9], 50), "y": 0.5})
