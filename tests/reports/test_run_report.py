@@ -70,15 +70,17 @@ def test_a_report_of_weighted_rows_measures_by_weight(store, learner):
     assert page.count(significant(base["accuracy"])) >= 1
 
 
-def test_a_class_without_a_test_row_is_called_rare(store):
+@pytest.mark.parametrize("name", ["small", "a\\b"])
+def test_a_class_without_a_test_row_is_called_rare(store, name):
     part = np.array(["train", "valid", "test", "test"])[np.arange(240) % 4]
     kind = np.where(
-        part == "test", "fine", np.array(["fine", "small"])[np.arange(240) % 3 % 2]
+        part == "test", "fine", np.array(["fine", name])[np.arange(240) % 3 % 2]
     )
     given = {"split_by": "given", "split_column": "part"}
     more = {"part": part, "kind": kind}
     run = store.run(add_run(store, "cart", split=given, more=more))
-    assert "Fewer than 30 test rows are of 'small': " in model_card(store, run)
+    card = model_card(store, run).replace("\\\\", "\\")  # as Markdown escapes it
+    assert f"Fewer than 30 test rows are of “{name}”: " in card
 
 
 def test_off_by_at_most_holds_for_as_many_rows(store):

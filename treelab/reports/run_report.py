@@ -64,7 +64,14 @@ from treelab.trees.text import (
     to_text,
 )
 from treelab.trees.tree import Tree, plain_label, predicts_several
-from treelab.trees.words import counted, listed, percent, probability, significant
+from treelab.trees.words import (
+    counted,
+    listed,
+    percent,
+    probability,
+    quoted,
+    significant,
+)
 
 # A document as sections of paragraphs, lists and tables, in HTML and in Markdown.
 #
@@ -332,7 +339,7 @@ def _rare_classes(facts: RunFacts) -> str:
     counts = facts.split.y_test.value_counts()
     classes = facts.model.classes or ()
     few = [str(label) for label in classes if counts.get(label, 0) < FEW_ROWS]
-    return listed(few) if few else ""
+    return listed(few, write=quoted) if few else ""
 
 
 # A prediction in words: what decided it, and rows that are worth a look.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from treelab.data.folds import N_FOLDS, splits_words
+from treelab.data.folds import N_FOLDS, fold_name, splits_words
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import have_same_test_rows
 from treelab.evaluation.metrics import TITLES, log_loss_words
@@ -264,8 +264,9 @@ def _fold_words(
         scores = [value for value in known_scores if value is not None]
         if len(scores) > 1:
             mean, spread = float(np.mean(scores)), float(np.std(scores, ddof=1))
-            name = f"{run_name(run).partition(',')[0]} {significant(mean)}"
-            name += f" ± {significant(spread, 2)}"
+            name = run_name(run).removesuffix(f", {N_FOLDS} folds")
+            name = name.removesuffix(f", {fold_name(run.problem.seed, N_FOLDS)}")
+            name += f" {significant(mean)} ± {significant(spread, 2)}"
             kind = run_kind(on_folds(run, N_FOLDS))
             found[kind] = f"{name} over {splits_words(len(scores), N_FOLDS)}"
     if not found:
