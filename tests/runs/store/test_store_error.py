@@ -71,6 +71,18 @@ def test_a_folder_that_may_not_be_written_says_so(store, problem, connecting):
     assert store.runs() == []
 
 
+def test_a_folder_that_nobody_can_write_is_read(store, problem, monkeypatch):
+    run_id = store.create("cart", {}, problem)
+    monkeypatch.setattr(database.os, "access", lambda *_: False)
+    before = sorted(each.name for each in store.home.iterdir())
+    with database.reading(store.database) as db:  # makes no file beside it
+        assert db.execute("SELECT id FROM runs").fetchall() == [{"id": run_id}]
+        assert sorted(each.name for each in store.home.iterdir()) == before
+    assert [run.id for run in RunStore(store.home).runs()] == [run_id]
+    with pytest.raises(StoreError, match=r"may not write.*TREELAB_HOME"):
+        store.create("cart", {}, problem)
+
+
 def test_a_mistake_of_ours_is_no_trouble_of_the_store(store):
     with (
         pytest.raises(sqlite3.IntegrityError),

@@ -234,6 +234,9 @@ def reading_file(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a SQLite file for some reads; every call has a connection of its own."""
     # mode=rw: a folder deleted under our feet is an error, never a new empty store.
     uri = f"{path.absolute().as_uri()}?mode=rw"
+    # Readers write beside the file, too; where nobody can, and none has, nothing moves.
+    if not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
+        uri = uri.replace("mode=rw", "mode=ro&immutable=1")
     try:
         db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         with closing(db):
