@@ -322,7 +322,7 @@ def read_column(
     values = distinct.tolist()
     read: list
     if kind == "number" or (form is not None and form.kind != "category"):
-        form, cast = form or CellForm(), kind == "category"
+        form, cast = form or ANY_NUMBER, kind == "category"
         read = _as_numbers(values, form, column, codes, place_of, cast)
         if cast:  # numbers, or the levels that were made of them
             known, pairs = set(levels), zip(values, read)

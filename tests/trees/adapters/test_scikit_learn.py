@@ -197,3 +197,14 @@ def test_a_tree_of_weighted_rows_is_pruned_and_explained_by_their_weights(kind):
     mean = np.average(predicted.reshape(len(X), -1)[:, -1], weights=weight)
     output = len(ours.classes or (0,)) - 1
     assert contributions(ours, X.iloc[[0]], output).base == pytest.approx(mean)
+
+
+def test_booleans_are_the_same_from_a_file_as_from_a_frame():
+    flag = np.arange(40) % 3 == 0
+    X = pd.DataFrame({"flag": flag, "size": np.arange(40.0)})
+    model = tree.DecisionTreeClassifier(random_state=0).fit(X, flag.astype(int))
+    ours = treelab.from_sklearn(model)
+    for file in (X.to_csv(index=False), X.to_csv(index=False).replace("True", "TRUE")):
+        read = read_table(file.encode()).frame
+        assert ours.predict(read).tolist() == ours.predict(X).tolist()
+    assert set(ours.predict(X)) == {0, 1}
