@@ -20,6 +20,7 @@ from treelab.trees.pruning import SizePath
 from treelab.trees.tree import leaf_of
 
 QUICK = {"max_leaf_nodes": 8, "n_restarts": 2, "n_steps": 30, "random_state": 0}
+EARLY = {"early_stopping": True, "n_steps": "auto"}  # which then count for nothing
 CHECKED = {"max_leaf_nodes": 4, "n_restarts": 2, "n_steps": 4, "random_state": 0}
 RATES = ("learning_rate_index", "learning_rate_values", "learning_rate_leaf")
 TABLES = sorted(BUILTIN, key=lambda key: key not in ("mixed", "diabetes"))
@@ -211,7 +212,7 @@ def test_the_same_seed_gives_the_same_tree(key):
 @pytest.mark.slow
 def test_a_callback_stops_it_before_there_is_a_loss_by_which_restarts_are_judged():
     _, X, y = table("breast_cancer")
-    learner = GradTreeClassifier(**QUICK | {"early_stopping": True})
+    learner = GradTreeClassifier(**QUICK | EARLY)
     fitted = learner.fit(X, y, callbacks=[lambda report: True])
     assert not fitted.origin_.trained
     assert fitted.score(X, y) > 0.85
@@ -453,7 +454,7 @@ def test_complete_trees_take_no_number_of_leaves(how):
 @pytest.mark.slow
 def test_greedy_starts_may_stop_early_and_keep_the_leaves_that_trained():
     _, X, y = table("iris")
-    fitted = GradTreeClassifier(**QUICK, early_stopping=True, max_epochs=20)
+    fitted = GradTreeClassifier(**QUICK | EARLY, max_epochs=20)
     origin = fitted.fit(X, y).origin_
     assert (origin.start, origin.held_out) == ("greedy", "a fifth of the rows")
     assert fitted.score(X, y) > 0.9
@@ -462,9 +463,16 @@ def test_greedy_starts_may_stop_early_and_keep_the_leaves_that_trained():
         GradTreeClassifier(patience=5).fit(X, y)
 
 
+@pytest.mark.parametrize("how", [{"recipe": "paper"}, {"early_stopping": True}])
+def test_what_stops_early_takes_no_number_of_steps(how):
+    _, X, y = table("iris")
+    with pytest.raises(ValueError, match="n_steps=50 needs early_stopping=False"):
+        GradTreeClassifier(n_steps=50, **how).fit(X, y)
+
+
 def test_early_stopping_takes_groups(small_search):
     _, X, y = table("iris")
-    fitted = GradTreeClassifier(**CHECKED, early_stopping=True, max_epochs=2)
+    fitted = GradTreeClassifier(**CHECKED | EARLY, max_epochs=2)
     fitted.fit(X, y, groups=np.arange(len(X)) % 30)
     assert fitted.tree_.n_rows[0] == len(X)
 

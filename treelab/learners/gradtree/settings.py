@@ -74,6 +74,7 @@ class GradTreeSettings(AxisTreeSettings):
         label="Steps",
         minimum=1,
         choices=("auto",),
+        needs=("early_stopping", (False,)),
     )
     early_stopping: bool = setting(
         False,
