@@ -28,6 +28,12 @@ def test_the_range_is_named():
         FEW.check(9)
 
 
+def test_words_that_stand_for_a_number_are_named():
+    steps = Setting("steps", "", "", "int", "auto", minimum=1, choices=(None,))
+    with pytest.raises(ValueError, match="integer >= 1 or 'auto' or None, got 'many'"):
+        steps.check("many")
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "1", None, -0.1, 1.1])
 def test_numbers_out_of_bounds_are_refused(value):
     with pytest.raises(ValueError, match=r"dropout must be a finite number >= 0 and"):

@@ -111,10 +111,14 @@ class Setting:
         return other not in values or values[other] in allowed
 
     def _is_word(self, value) -> bool:
-        """Whether a value is one of the words, or the one that is the default."""
-        is_number = isinstance(self.default, int | float)
-        words = self.choices if is_number else (*self.choices, self.default)
-        return _is_one_of(value, words)
+        """Whether a value is one of the words."""
+        return _is_one_of(value, self._words())
+
+    def _words(self) -> tuple:
+        """List the words that stand for a number, that of the default first."""
+        is_word = isinstance(self.default, str | None)
+        own = (self.default,) if is_word and self.default not in self.choices else ()
+        return (*own, *self.choices)
 
     def _check_ascending(self, value) -> None:
         """Raise ValueError unless a value is a number or numbers in ascending order."""
@@ -141,13 +145,18 @@ class Setting:
         fine = fine and (least is None or value >= least)
         if fine and (most is None or value <= most):
             return
+        words = "".join(f" or {word!r}" for word in self._words())
         if is_whole:
             bounds = f" >= {least}" if most is None else f" from {least} to {int(most)}"
-            raise ValueError(f"{self.name} must be an integer{bounds}, got {value!r}.")
+            raise ValueError(
+                f"{self.name} must be an integer{bounds}{words}, got {value!r}."
+            )
         signs = {">": self.above, ">=": least, "<=": most}
         known = [f"{sign} {at}" for sign, at in signs.items() if at is not None]
         bounds = " " * bool(known) + " and ".join(known)
-        raise ValueError(f"{self.name} must be a finite number{bounds}, got {value!r}.")
+        raise ValueError(
+            f"{self.name} must be a finite number{bounds}{words}, got {value!r}."
+        )
 
 
 def _is_one_of(value, words: tuple) -> bool:
