@@ -267,8 +267,8 @@ def write_output(arguments: Namespace, content: str | bytes) -> None:
     ValueError if no file is named for bytes, which a terminal cannot show.
     """
     if arguments.output:
-        is_text = isinstance(content, str)
-        write_whole(Path(arguments.output), content.encode() if is_text else content)
+        written = content.encode() if isinstance(content, str) else content
+        write_whole(Path(arguments.output), written)
         print(f"Wrote {arguments.output}", file=sys.stderr)
     elif isinstance(content, bytes):
         raise ValueError(f"--format {arguments.format} needs a file: add -o FILE.")
