@@ -308,20 +308,22 @@ def _smoothed_means(
     variance = weight @ (target - mean) ** 2 / weight.sum()
     scores = []
     for column, n in zip(codes.T, n_levels):
-        count, first, second = (
-            np.stack([np.bincount(column, own, n + 1) for own in of.T], axis=1)
-            for of in (
-                np.tile(weight[:, None], target.shape[1]),
-                weight[:, None] * (target - mean),
-                weight[:, None] * (target - mean) ** 2,
-            )
-        )
+        count = _sums(column, n, np.tile(weight[:, None], target.shape[1]))
         some = np.where(count > 0, count, 1)
-        within = np.maximum(second - first**2 / some, 0) / some
+        # Not by sums less the mean: levels without a row of a class would have rates of
+        # nearly 0, by whose rounding ranks tell them apart.
+        own = _sums(column, n, weight[:, None] * target) / some
+        apart = weight[:, None] * (target - own[column]) ** 2
+        within = _sums(column, n, apart) / some
         drawn = variance * count + within
         pull = np.divide(variance * count, drawn, out=0 * drawn, where=drawn > 0)
-        scores.append(mean + pull * first / some)
+        scores.append(pull * own + (1 - pull) * mean)
     return scores
+
+
+def _sums(column: np.ndarray, n: int, values: np.ndarray) -> np.ndarray:
+    """Sums (n + 1, C) of the values (n_rows, C) of each level's rows."""
+    return np.stack([np.bincount(column, own, n + 1) for own in values.T], axis=1)
 
 
 def _scores_of(codes: np.ndarray, scores: list[np.ndarray]) -> np.ndarray:

@@ -169,7 +169,7 @@ def percent(share: float) -> str:
         return "<0.1%"
     if 0.9995 <= share < 1:
         return ">99.9%"
-    return f"{share:.1%}".replace(".0%", "%")
+    return f"{share:.1%}".replace(".0%", "%").replace("-", "−")
 
 
 def probability(value: float) -> str:

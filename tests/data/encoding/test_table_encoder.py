@@ -231,6 +231,22 @@ def test_multiclass_gives_a_category_one_feature_a_class():
     assert (rates.argmax(axis=1) == [0, 1, 2]).all()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_levels_whose_rows_are_alike_have_one_rate_and_not_nearly_one(weighted):
+    rng = np.random.default_rng(3)
+    level, y = rng.integers(0, 60, 900), rng.choice(4, 900, p=[0.7, 0.2, 0.07, 0.03])
+    weight = rng.uniform(0.2, 6, 900) if weighted else None
+    frame = pd.DataFrame({"code": level.astype(str)})
+    encoder = TableEncoder("quantile", task="multiclass", random_state=0)
+    encoded = encoder.fit_transform(frame, y, sample_weight=weight)
+    for c in range(4):
+        without = ~np.isin(level, level[y == c])  # rows of levels that lack the class
+        plain = encoder.transform(frame)[without, c]
+        assert without.sum() > 10 or c == 0
+        assert len(np.unique(plain)) <= 1
+        np.testing.assert_array_equal(encoded[without, c], plain)
+
+
 def test_missing_is_a_category_of_its_own_and_unseen_the_mean():
     word = pd.Series(["a"] * 50 + [None] * 50, dtype="str")
     y = np.repeat([0, 1], 50)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
 from tests.learners.get.test_estimators import QUICK, mixed_table
 from treelab.learners.get.estimators import GetClassifier, GetRegressor
@@ -82,3 +83,17 @@ def test_class_weights_move_the_predictions():
     _, note = models["auto"].tree_.notes
     assert "Classes are chosen with rows weighted by class" in note
     assert len(models[None].tree_.notes) == 1
+
+
+def test_sizes_are_scored_by_the_class_weights_that_their_trees_predict_by():
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y = (rng.random(600) < np.where(X[:, 0] > 0.7, 0.4, 0.02)).astype(int)
+    model = GetClassifier(**QUICK)
+    model.fit(X[:400], y[:400], X_valid=X[400:], y_valid=y[400:])
+    path = model.path_
+    assert (model.tree_.class_weights > 1).any()
+    assert len(path) > 1
+    for tree, score in zip(path.trees, path.scores["score"]):
+        own = f1_score(y[400:], tree.predict(X[400:]), average="macro")
+        assert score == pytest.approx(own)

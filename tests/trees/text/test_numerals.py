@@ -157,6 +157,7 @@ def test_a_value_between_a_threshold_and_its_text_is_about_that_text():
         (1e-6, "<0.1%"),
         (0.99999, ">99.9%"),
         (nan, "unknown"),
+        (-0.106, "−10.6%"),
     ],
 )
 def test_a_share_never_claims_all_or_nothing_wrongly(share, text):

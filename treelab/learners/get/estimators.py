@@ -35,6 +35,7 @@ from treelab.learners.get.fit import (
     Search,
     choose_sizes,
     initial_trees,
+    scores_of,
     train_stages,
     tuned_depth,
 )
@@ -94,8 +95,11 @@ class GetEstimator(GetSettings, TableEstimator):
             later += [name] * (tree is not before)
         valid = self._rows(data.X_valid, data.y_valid, data.row_weight_valid)
         scored = valid, settings, data.weight_valid, self._cost_of()
-        found = choose_sizes(tree, search.rows, *scored)
-        self._choose_class_weights(found[0][found[2]], data)
+        sizes, scores, chosen = choose_sizes(tree, search.rows, *scored)
+        shift = self._choose_class_weights(sizes[chosen], data)
+        if shift is not None and settings.tunes == "leaves":
+            scores = scores_of(sizes, valid, data.weight_valid, shift)
+        found = sizes, scores, chosen
         self._retain(
             found, (starts.take(best), trained), kinds[best], later, search, data
         )
@@ -205,8 +209,10 @@ class GetEstimator(GetSettings, TableEstimator):
         """Encoded rows of these weights, with their target as trees predict it."""
         raise NotImplementedError
 
-    def _choose_class_weights(self, trees: HardTrees, data: TrainingData) -> None:
-        """Choose the weights of the classes in the leaves, where validation may."""
+    def _choose_class_weights(
+        self, trees: HardTrees, data: TrainingData
+    ) -> np.ndarray | None:
+        """Choose and return weights (C,) of classes in leaves, if validation may."""
 
     def _cost_of(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
         """What errors cost where sizes are chosen by it; see ``choose_sizes``."""
@@ -245,13 +251,14 @@ class GetClassifier(GetEstimator, TableClassifier):
         """Choose the power of balanced weights by macro F1 on the validation rows."""
         given, has_costs = self._class_weight, bool(self.constraints_.class_costs)
         if has_costs or not (isinstance(given, str) and given == "auto"):
-            return
+            return None
         balanced = self._balanced_weights(data.y, data.weight)
         probability = np.maximum(trees.predict(data.X_valid)[0], MIN_PROBABILITY)
         rows = np.log(probability), data.y_valid
         power = best_weight_power(*rows, np.log(balanced), data.weight_valid)
         weights = balanced**power
         self._weights = weights / np.average(weights[data.y], weights=data.weight)
+        return self._weights
 
     def _cost_of(self):
         """Each row's cost where it is predicted as the class of most votes."""

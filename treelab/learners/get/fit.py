@@ -325,12 +325,24 @@ def choose_sizes(
     chosen = _telling(found, within_one_standard_error(gain)[0], rows)
     if limit is not None:
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
+    if cost_of is None:
+        return found, scores_of(found, valid, weight), chosen
     # What each saves of the cost of the smallest, which is one leaf.
     saved = 1 - lost / (lost[0].mean() or np.nan)
-    scores, errors = saved.mean(1), saved.std(1) / np.sqrt(len(valid.y))
-    if cost_of is None:
-        scores, errors = np.transpose([_score(p, valid, weight) for p in predicted])
-    return found, (n_leaves, scores, errors), chosen
+    errors = saved.std(1) / np.sqrt(len(valid.y))
+    return found, (n_leaves, saved.mean(1), errors), chosen
+
+
+def scores_of(
+    found: list[HardTrees],
+    valid: Rows,
+    weight: np.ndarray | None,
+    shift: np.ndarray | float = 1.0,
+) -> Scores:
+    """Score trees of all sizes; predictions are multiplied by ``shift`` (C,) before."""
+    predicted = [shift * each.predict(valid.x)[0] for each in found]
+    scores, errors = np.transpose([_score(own, valid, weight) for own in predicted])
+    return np.array([each.n_leaves for each in found]), scores, errors
 
 
 def _score(
