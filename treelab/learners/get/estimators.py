@@ -130,7 +130,7 @@ class GetEstimator(GetSettings, TableEstimator):
 
     def _retain(
         self,
-        found: tuple[list[HardTrees], Scores, int],
+        found: tuple[list[HardTrees], Scores, int, bool],
         training: tuple[HardTrees, HardTrees],
         kind: str,
         later: list[str],
@@ -142,7 +142,7 @@ class GetEstimator(GetSettings, TableEstimator):
         ``training`` are the tree as it began, as a start of this kind, and as it was
         trained, before what came later.
         """
-        sizes, scores, chosen = found
+        sizes, scores, chosen, is_smallest = found
         held_out = self._held_out(data, search.settings)
         if data.held_out:
             data = data.joined()
@@ -163,7 +163,7 @@ class GetEstimator(GetSettings, TableEstimator):
             held_out=held_out,
         )
         trees[chosen] = with_origin(trees[chosen], self.origin_)
-        path = path_of_sizes(trees, *scores, chosen)
+        path = path_of_sizes(trees, *scores, chosen, is_smallest=is_smallest)
         self.path_ = self._with_certainty(path, data.rows)
         self.model_ = self.path_.tree
 
