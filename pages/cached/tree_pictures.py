@@ -28,10 +28,8 @@ def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
     about = loaded.model, path, loaded.split, loaded.fitted_split
     how = {"has_labels": loaded.has_labels, "tree_alone": tree_alone}
     steps = pruning.pruning_steps(*about, **how)
-    run = loaded.run
-    # GET takes the best of the sizes that are small enough, see ``choose_sizes``.
-    is_limited = run.learner == "get" and run.settings.get("max_leaf_nodes") is not None
-    return replace(steps, is_by_hand="pruned_from" in run.summary or is_limited)
+    is_by_hand = "pruned_from" in loaded.run.summary
+    return replace(steps, is_smallest=steps.is_smallest and not is_by_hand)
 
 
 def run_at(loaded: LoadedRun, step: int, tree_alone: bool = False) -> LoadedRun:

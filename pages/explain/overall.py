@@ -37,6 +37,7 @@ def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
     """Draw how much the score falls without each feature."""
     metric = TITLES[loaded.headline]
     n_rows = len(loaded.split.y_test)
+    n_shuffles = importance.n_shuffles(min(n_rows, importance.MOST_ROWS))
     rows = f"{counted(n_rows, 'test row')}{plain(loaded.run.problem.weighted_words)}"
     if n_rows > importance.MOST_ROWS:
         rows = f"a sample of {importance.MOST_ROWS:,} of {rows}"
@@ -45,9 +46,8 @@ def _show_shuffled(loaded: LoadedRun, table: pd.DataFrame) -> None:
     bars = used["column"], used["importance"], used["std"]
     show_bars("shuffled", words, *bars, title=f"fall in {metric}")
     st.caption(
-        f"{importance.REPEATS} shuffles of each feature on {rows}; lines: standard "
-        "deviation over the shuffles. Features that stand in for each other all look "
-        "unimportant."
+        f"{n_shuffles} shuffles of each feature on {rows}; lines: standard deviation "
+        "over the shuffles. Features that stand in for each other all look unimportant."
     )
 
 
@@ -171,8 +171,8 @@ def _show_simple_rules(loaded: LoadedRun) -> None:
 def _facts(loaded: LoadedRun, decided: DecidedRows) -> dict:
     """Return a line of the table."""
     facts = {"tree": str(decided.estimator), "test rows": len(decided.rows)}
-    if decided.n_right is not None:
-        facts["correct"] = percent(decided.n_right / len(decided.rows))
+    if decided.accuracy is not None:
+        facts["correct"] = percent(decided.accuracy)
         facts["prediction"] = str(decided.prediction)
     else:
         facts["mean error"] = with_unit(loaded, decided.mean_absolute_error)

@@ -174,6 +174,16 @@ def test_intervals_of_one_models_scores_hold_the_scores_and_narrow_with_rows():
     assert 3 < widths[0] / widths[1] < 5  # a quarter with 16 times the rows
 
 
+@pytest.mark.parametrize(("n_rows", "n_right"), [(30, 30), (30, 26), (200, 120)])
+def test_the_interval_of_the_accuracy_is_wilsons_by_weight_too(n_rows, n_right):
+    y = np.array(["a", "b"] * (n_rows // 2))
+    predicted = np.where(np.arange(n_rows) < n_right, y, "c")
+    expected = stats.binomtest(n_right, n_rows).proportion_ci(method="wilson")
+    for weight in (None, np.full(n_rows, 2.5)):
+        ends = score_intervals("binary", y, predicted, weight)["accuracy"]
+        assert ends == pytest.approx((expected.low, expected.high))
+
+
 def test_resamples_of_equal_values_have_no_r2():
     y, near, far = np.zeros(60), np.full(60, 0.1), np.full(60, 0.2)
     y[:2], near[:2], far[:2] = (3.1, 7.7), 2, 1  # a third of the resamples has neither

@@ -17,9 +17,11 @@ from tests.runs.jobs.clustered import clustered
 from treelab.data.builtin import BUILTIN
 from treelab.evaluation.ensembles import counts_to_try, scores_of_heaviest
 from treelab.evaluation.metrics import headline, scores
+from treelab.evaluation.pruning import pruning_steps as measured_steps
 from treelab.figures.viewer import payload
 from treelab.learners.common.origin import Origin
 from treelab.reports.tree_page import html_page
+from treelab.trees.pruning import SizePath
 from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import significant
@@ -236,12 +238,17 @@ def test_a_run_that_knows_its_trees_by_size_is_judged_on_held_out_rows(store, vi
     assert "each row by a tree that was not fitted to it" in text
 
 
-def test_a_size_that_a_limit_chose_is_not_called_the_smallest_within_an_error(store):
-    for limit, is_tuned in ((None, True), (3, False)):
-        settings = {"max_leaf_nodes": limit}
-        run = add_run(store, "get", settings=settings, sizes=True)
-        steps = pruning_steps(load_run(store.run(run)))
-        assert ("smallest within" in steps.marks[steps.own]) == is_tuned
+def test_a_size_that_is_not_the_smallest_within_an_error_is_not_called_so(store):
+    loaded = load_run(store.run(add_run(store, "get", sizes=True)))
+    path, about = store.path(loaded.run.id), (loaded.split, loaded.fitted_split)
+    for is_smallest in (True, False):
+        own = SizePath.unpack(*replace(path, is_smallest=is_smallest).pack())
+        steps = measured_steps(loaded.model, own, *about)
+        assert ("smallest within" in steps.marks[steps.own]) == is_smallest
+    stored, arrays = path.pack()
+    del stored["is_smallest"]  # as it was stored before
+    steps = measured_steps(loaded.model, SizePath.unpack(stored, arrays), *about)
+    assert steps.marks[steps.own] == "retained"
 
 
 def test_a_change_of_the_score_by_size_has_a_colour_only_beyond_chance(store, visit):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -90,8 +91,10 @@ class DecidedRows:
     prediction: object
     rows: np.ndarray  # places of the rows, from 0, ascending
     weight: float  # mean weight of the tree on these rows, in [0, 1]
-    # Rows whose class the leaf predicts; None for regression.
+    # Rows whose class the leaf predicts, and their fraction by weight; None for
+    # regression.
     n_right: int | None = None
+    accuracy: float | None = None
     # Of the leaf's value, in the target's unit; None for classes.
     mean_absolute_error: float | None = None
 
@@ -175,8 +178,8 @@ def rows_decided_by_one(
             mean_weight = float(np.average(weight[own], weights=each))
             measured = _measured(ensemble, predicted, truth[own], each)
             words, first = rule_text(tree, node), predicted[0]
-            decided = DecidedRows(estimator, words, first, own, mean_weight, *measured)
-            found.append(decided)
+            about = estimator, words, first, own, mean_weight
+            found.append(DecidedRows(*about, **measured))
     return sorted(found, key=lambda decided: -len(decided.rows))
 
 
@@ -195,9 +198,11 @@ def _predicted(ensemble: WeightedTrees, value: np.ndarray) -> np.ndarray:
     return ensemble.predicted_labels(ensemble.class_probabilities(value))
 
 
-def _measured(ensemble, predicted, truth, weight) -> tuple[int | None, float | None]:
-    """Rows that are right, or the mean absolute error."""
+def _measured(ensemble, predicted, truth, weight) -> dict[str, Any]:
+    """Rows that are right and their fraction by weight, or the mean absolute error."""
     if ensemble.classes is not None:
-        return int((predicted == truth).sum()), None
+        right = predicted == truth
+        accuracy = float(np.average(right, weights=weight))
+        return {"n_right": int(right.sum()), "accuracy": accuracy}
     error = np.abs(predicted - truth.astype(float))
-    return None, float(np.average(error, weights=weight))
+    return {"mean_absolute_error": float(np.average(error, weights=weight))}

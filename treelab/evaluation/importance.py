@@ -27,9 +27,16 @@ from treelab.trees.words import counted, significant, with_unit
 # Source: Breiman, "Random forests", Machine Learning 45, 2001, for the shuffling.
 
 
-REPEATS = 10  # shuffles of each column
 BY_CHANCE = 0.05  # tables of noise in which a column is said to matter
 MOST_ROWS = 1_000
+_SHUFFLES = (10, 100)  # of each column, more where rows are few
+_SHUFFLED_ROWS = 10_000
+
+
+def n_shuffles(n_rows: int) -> int:
+    """Return how often each column is shuffled on so many rows."""
+    fewest, most = _SHUFFLES
+    return min(max(fewest, _SHUFFLED_ROWS // n_rows), most)
 
 
 def permutation_importances(
@@ -39,30 +46,45 @@ def permutation_importances(
 
     That is macro F1 of classes, R² of numbers, or D² of the model's loss, on rows that
     did not train the model; of more than ``MOST_ROWS`` on a sample. The table has
-    column, importance and std (over the shuffles), the largest first; columns that the
-    model does not read have 0.
+    column, importance and std (over the shuffles), and whether the column clearly
+    matters, the largest importance first; columns that the model does not read have 0.
     """
-    # Here, as it takes a moment, and pages import this module to be shown.
-    from sklearn.frozen import FrozenEstimator
-    from sklearn.inspection import permutation_importance
-
     some = some_rows(len(X), MOST_ROWS)
     X, y = X.iloc[some], np.asarray(y)[some]
     weight = None if weight is None else weight[some]
-    used = [column for column in X.columns if str(column) in set(model.columns)]
-    others = X.drop(columns=used)
 
-    def score(own, rows: pd.DataFrame, truth) -> float:
-        predicted = own.predict(pd.concat([rows, others], axis=1))
-        return headline_score(task, truth, predicted, weight, model.loss)
+    def score(predicted) -> float:
+        return headline_score(task, y, predicted, weight, model.loss)
 
+    whole, used = score(model.predict(X)), X.columns.astype(str).isin(model.columns)
     mean, std = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    if used:
-        fitted, how = FrozenEstimator(model), {"n_repeats": REPEATS, "random_state": 0}
-        found = permutation_importance(fitted, X[used], y, scoring=score, **how)
-        places = X.columns.isin(used)
-        mean[places], std[places] = found.importances_mean, found.importances_std
-    return _ranked(X.columns, mean, std)
+    clear = np.zeros(X.shape[1], dtype=bool)
+    n, rng = n_shuffles(len(X)), np.random.default_rng(0)
+    rows = np.tile(np.arange(len(X)), (n, 1))
+    every = X.iloc[rows.ravel()]
+    for j in np.flatnonzero(used).tolist():
+        shuffled, order = every.copy(deep=False), rng.permuted(rows, axis=1).ravel()
+        shuffled.isetitem(j, X.iloc[:, j].array[order])
+        predicted = np.split(model.predict(shuffled), n)
+        falls = np.array([whole - score(own) for own in predicted])
+        mean[j], std[j] = falls.mean(), falls.std()
+        clear[j] = _exceeds_chance(falls, BY_CHANCE / used.sum())
+    return _ranked(X.columns, mean, std=std, clear=clear)
+
+
+def _exceeds_chance(falls: np.ndarray, level: float) -> bool:
+    """Whether a score falls in shuffles (n,) by more than chance gives.
+
+    The rows of a column that tells nothing might as well be one more shuffle of it:
+    hardly a shuffle has their score, and how far they are from the others' mean has a t
+    distribution where rows are many.
+    """
+    from scipy import stats  # takes a second, and most of a page needs none
+
+    n = len(falls)
+    furthest = stats.t.isf(level, n - 1) * np.sqrt(1 + 1 / n) * falls.std(ddof=1)
+    n_as_well = int((falls <= 1e-12).sum())  # but for rounding
+    return bool(falls.mean() > furthest and n_as_well + 1 <= max(1, level * (n + 1)))
 
 
 def shuffled_words(table: pd.DataFrame, metric: str) -> str:
@@ -70,19 +92,9 @@ def shuffled_words(table: pd.DataFrame, metric: str) -> str:
 
     ``table`` is what ``permutation_importances`` returns.
     """
-    from scipy import stats  # takes a second, and most of a page needs none
-
-    first = table.iloc[0]
+    first, n_clear = table.iloc[0], int(table["clear"].sum())
     if first["importance"] <= 0:
         return f"no feature lowers {metric}."
-    # The rows of a column that tells nothing might as well be one more shuffle of it:
-    # how far they are from the others' mean has a t distribution. Each column that the
-    # model reads is tested.
-    n_read = int(((table["importance"] != 0) | (table["std"] > 0)).sum())
-    clear = float(stats.t.isf(BY_CHANCE / n_read, REPEATS - 1))
-    clear *= np.sqrt((REPEATS + 1) / (REPEATS - 1))  # ``std`` divides by REPEATS
-    is_clear = (table["importance"] > 0) & (table["importance"] > clear * table["std"])
-    n_clear = int(is_clear.sum())
     fall = f"{significant(first['importance'])} ± {significant(first['std'], 2)}"
     return (
         f"without {first['column']} {metric} falls most, by {fall}; {n_clear} of "
@@ -160,11 +172,10 @@ def by_column(columns: Sequence[str], importances: pd.DataFrame) -> np.ndarray:
     return found / total if total > 0 else found
 
 
-def _ranked(columns, importance, std=None) -> pd.DataFrame:
+def _ranked(columns, importance, **others) -> pd.DataFrame:
     """A row a column, the largest importance first."""
-    table = pd.DataFrame({"column": list(map(str, columns)), "importance": importance})
-    if std is not None:
-        table["std"] = std
+    about = {"column": list(map(str, columns)), "importance": importance, **others}
+    table = pd.DataFrame(about)
     return table.sort_values(
         "importance", ascending=False, kind="stable", ignore_index=True
     )

@@ -146,14 +146,32 @@ def paired_bootstrap(
 def score_intervals(
     task: str, y_true, predicted, weight=None, *, loss: Loss | None = None
 ) -> dict[str, tuple[float, float]]:
-    """Return 95% bootstrap confidence intervals of one model's scores.
+    """Return 95% confidence intervals of one model's scores.
 
     Of at least two rows, (n_rows,); resamples and names of scores are those of
-    ``paired_bootstrap``.
+    ``paired_bootstrap``. That of the accuracy, a fraction, is Wilson's.
     """
     y_true, predicted = np.asarray(y_true), np.asarray(predicted)
     pairs = _resampled(task, loss, y_true, predicted, predicted, weight)
-    return {m: _interval(one[1:], len(y_true)) for m, (one, _) in pairs.items()}
+    found = {m: _interval(one[1:], len(y_true)) for m, (one, _) in pairs.items()}
+    if "accuracy" in found:
+        each = np.ones(len(y_true)) if weight is None else np.asarray(weight, float)
+        as_unsteady = each.sum() ** 2 / (each @ each)  # as many rows weighted alike
+        found["accuracy"] = _wilson(float(pairs["accuracy"][0][0]), as_unsteady)
+    return found
+
+
+def _wilson(fraction: float, n_rows: float) -> tuple[float, float]:
+    """Return the ends of Wilson's interval of a fraction of rows (JASA 22, 1927).
+
+    That of resamples has no width where all rows are right.
+    """
+    from scipy.special import ndtri
+
+    z2 = ndtri((1 + LEVEL) / 2) ** 2 / n_rows
+    center = (fraction + z2 / 2) / (1 + z2)
+    reach = np.sqrt(z2 * (fraction * (1 - fraction) + z2 / 4)) / (1 + z2)
+    return max(float(center - reach), 0.0), min(float(center + reach), 1.0)
 
 
 def _interval(

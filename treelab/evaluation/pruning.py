@@ -238,7 +238,8 @@ class PruningSteps:
     # "lambda", "leaves" or "alpha": trees trained one a strength, the best tree found
     # at each size, or one tree cut back by cost-complexity pruning.
     kind: Literal["lambda", "leaves", "alpha"]
-    is_by_hand: bool = False  # whether a person, or a person's limit, chose the step
+    # Whether training chose the smallest within one standard error, and no person.
+    is_smallest: bool = True
     fitted: str = "train"  # rows that the trees were fitted to, as ``DataSplit`` has it
 
     @property
@@ -291,11 +292,12 @@ class PruningSteps:
     def marks(self) -> dict[int, str]:
         """The steps that are worth a mark, each with the words for it.
 
-        Where sizes were cross-validated, what training retained is the smallest within
-        one standard error, that of the difference from the best on the same rows.
+        Where sizes were scored on held-out rows, what training retained may be the
+        smallest within one standard error, that of the difference from the best on the
+        same rows.
         """
         if "held_out_score" in self.table:
-            is_tuned = self.chosen is not None and not self.is_by_hand
+            is_tuned = self.chosen is not None and self.is_smallest
             words = ", smallest within one standard error" if is_tuned else ""
             return {self.own: f"retained{words}"}
         if judged_by(self.judged) not in self.judged:
@@ -334,7 +336,8 @@ def pruning_steps(
     if path is not None and is_scored(path):
         chosen = len(path) - 1 - path.chosen
         table = size_path_table(path, split)
-        return PruningSteps(path.trees[::-1], table, chosen, "leaves", fitted=fitted)
+        about = path.trees[::-1], table, chosen
+        return PruningSteps(*about, "leaves", path.is_smallest, fitted=fitted)
     tree = shown_tree(model)
     if not knows_impurity(tree):
         tree = tree.with_rows(*split.rows(fitted))

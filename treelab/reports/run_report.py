@@ -285,7 +285,7 @@ def limits_section(found: Sequence[RunFacts]) -> Block:
             f"The {n_test} {_chosen(first.run.problem)}. The scores speak of rows that "
             "come about as these did, not of other places, other times or other ways "
             "to measure.",
-            "The intervals resample the test rows. How another split, or training "
+            "The intervals are of other test rows. How another split, or training "
             "again with another seed, would score, they do not say.",
         ]
     else:
@@ -697,9 +697,10 @@ def scores_section(found: Sequence[RunFacts]) -> Block:
     """List every score on every part of the data split, and a constant's."""
     is_regression = found[0].run.problem.task == "regression"
     what = "mean" if is_regression else "most frequent class"
+    wilson = "" if is_regression else ", of the accuracy Wilson's"
     words = (
-        "Interval: 2,000 bootstrap resamples of the test rows. Baseline: always "
-        f"the {what} of the training rows."
+        f"Interval: 2,000 bootstrap resamples of the test rows{wilson}. Baseline: "
+        f"always the {what} of the training rows."
     )
     return section("Scores", [*_of_each(found, _score_table), paragraph(words)])
 

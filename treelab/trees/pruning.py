@@ -116,6 +116,9 @@ class SizePath(ScoredTrees):
     ``standard_error`` that over the folds. ``chosen`` is the learner's ``tree_``.
     """
 
+    # Whether that is the smallest within one standard error of the best.
+    is_smallest: bool = True
+
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     noun: ClassVar[str] = "A path"
 
@@ -128,6 +131,11 @@ class SizePath(ScoredTrees):
     def __repr__(self):
         leaves = [tree.n_leaves for tree in self.trees]
         return f"SizePath(n_leaves={leaves}, chosen={self.chosen})"
+
+    @classmethod
+    def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:
+        """Rebuild what ``pack`` took apart; files of before do not say how it chose."""
+        return super().unpack({"is_smallest": False} | settings, arrays)
 
     def at(self, n_leaves: int) -> Tree:
         """Return the largest tree with at most ``n_leaves``; ValueError without one."""
@@ -371,6 +379,8 @@ def path_of_sizes(
     scores: np.ndarray,
     standard_errors: np.ndarray,
     chosen: int,
+    *,
+    is_smallest: bool = True,
 ) -> SizePath:
     """Bind the trees of all sizes; of several with equally many leaves the best.
 
@@ -385,7 +395,8 @@ def path_of_sizes(
     order = [best[n_leaves] for n_leaves in sorted(best)]
     columns = zip(COLUMNS, (sizes, scores, standard_errors))
     table = pd.DataFrame({name: np.asarray(own)[order] for name, own in columns})
-    return SizePath(tuple(trees[i] for i in order), table, order.index(chosen))
+    own = tuple(trees[i] for i in order)
+    return SizePath(own, table, order.index(chosen), is_smallest)
 
 
 def unscored_path(tree: Tree, most_leaves: int) -> SizePath:

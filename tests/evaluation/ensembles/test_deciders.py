@@ -119,6 +119,21 @@ def test_agreement_is_the_weight_of_the_trees_that_predict_the_same(seed):
     assert weight_that_agrees(ensemble, X) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_rows_that_one_tree_decides_count_by_weight(n_classes):
+    ensemble, X, y = ensemble_and_rows(0, n_classes)
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    twice = np.repeat(np.arange(len(y)), weight.astype(int))
+    weighted = rows_decided_by_one(ensemble, X, y, weight, share=0.2)
+    repeated = rows_decided_by_one(ensemble, X.iloc[twice], y[twice], share=0.2)
+    by_rule = {(own.estimator, own.rule): own for own in repeated}
+    assert len(weighted) == len(by_rule) > 1
+    for own in weighted:
+        other = by_rule[own.estimator, own.rule]
+        for name in ("weight", "accuracy", "mean_absolute_error"):
+            assert getattr(own, name) == pytest.approx(getattr(other, name))
+
+
 def test_impossible_counts_and_shares_are_refused():
     ensemble, X, y = ensemble_and_rows(0, 2)
     for count in (0, 8):

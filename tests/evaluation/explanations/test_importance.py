@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tests.figures.small_trees import number_tree, oblique_tree, stump_and_more
@@ -14,6 +15,7 @@ from treelab.evaluation.importance import (
     by_column,
     ensemble_importances,
     impurity_importances,
+    n_shuffles,
     permutation_importances,
     shuffled_words,
 )
@@ -27,7 +29,7 @@ def test_a_shuffled_column_that_decides_matters_and_an_unread_one_does_not():
     found = permutation_importances(tree, X.assign(idle="x"), y, "multiclass")
     assert found["column"].tolist() == ["radius", "texture", "idle"]
     assert found["importance"].iloc[0] > found["importance"].iloc[1] > 0
-    assert found.iloc[2].tolist() == ["idle", 0, 0]
+    assert found.iloc[2].tolist() == ["idle", 0, 0, False]
     again = permutation_importances(tree, X.assign(idle="x"), y, "multiclass")
     assert again.equals(found)
 
@@ -110,6 +112,53 @@ def test_a_shift_of_all_logits_is_of_no_importance():
         n_rows=[[9, 4, 5], [9, 3, 6]],
     )
     assert ensemble_importances(ensemble, np.array([0.5, 0.5])).tolist() == [0, 0.5]
+
+
+def test_a_column_does_not_matter_clearly_where_shuffles_score_as_well():
+    rng = np.random.default_rng(12)  # noise of which t alone calls a column clear
+    X = pd.DataFrame(rng.normal(size=(190, 4)), columns=list("abcd"))
+    y = np.where(rng.random(190) < 0.12, "yes", "no")
+    fitted = DecisionTreeClassifier(max_leaf_nodes=20, random_state=0)
+    tree = from_sklearn(fitted.fit(X[:150], y[:150]))
+    found = permutation_importances(tree, X[150:], y[150:], "binary")
+    assert (found["importance"] > 3 * found["std"]).any()
+    words = shuffled_words(found, "macro F1")
+    assert words.endswith("; 0 of 4 features clearly matter.")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "least"), [(40, 20), (60, 24), (300, 29)])
+def test_a_column_that_decides_matters_and_noise_seldom_however_few_rows(n_rows, least):
+    false = decisive = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(rng.normal(size=(150 + n_rows, 4)), columns=list("abcd"))
+        noise = rng.random(150 + n_rows) < 0.12
+        own = X["a"] + 0.5 * rng.normal(size=len(X)) > 0
+        for y, name in ((noise, ""), (own, "a")):
+            y = np.where(y, "yes", "no")
+            fitted = DecisionTreeClassifier(max_leaf_nodes=20, random_state=0)
+            tree = from_sklearn(fitted.fit(X[:150], y[:150]))
+            found = permutation_importances(tree, X[150:], y[150:], "binary")
+            clear = set(found.loc[found["clear"], "column"])
+            false += bool(clear - {name})
+            decisive += "a" in clear and bool(name)
+    assert false <= 4  # of 60: 3 by chance
+    assert decisive >= least
+
+
+def test_what_a_shuffle_costs_is_what_shuffling_rows_costs():
+    tree, X, y = stump_and_more()
+    found = permutation_importances(tree, X, y, "multiclass").set_index("column")
+    rng, falls = np.random.default_rng(1), []
+    y = np.asarray(y)
+    whole = f1_score(y, tree.predict(X), average="macro")
+    for _ in range(200):
+        shuffled = X.assign(radius=rng.permutation(X["radius"].to_numpy()))
+        falls.append(whole - f1_score(y, tree.predict(shuffled), average="macro"))
+    error = np.std(falls) * np.sqrt(1 / len(falls) + 1 / n_shuffles(len(X)))
+    own = found.loc["radius", "importance"]
+    assert own == pytest.approx(np.mean(falls), abs=3 * error)
 
 
 @pytest.mark.slow

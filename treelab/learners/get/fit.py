@@ -298,7 +298,7 @@ def choose_sizes(
     settings: GetSettings,
     weight: np.ndarray | None = None,
     cost_of: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-) -> tuple[list[HardTrees], Scores, int]:
+) -> tuple[list[HardTrees], Scores, int, bool]:
     """Prune a batch of one tree to all sizes, and choose one.
 
     Chosen is the smallest tree whose mean validation loss is within one standard error
@@ -308,29 +308,32 @@ def choose_sizes(
     scores, whatever its class. Where errors have costs ``cost_of`` returns those of
     predictions (n, C) for rows of these classes (n,), which then are the loss.
 
-    Returns the trees, ascending in leaves, their scores, and which tree is chosen.
+    Returns the trees, ascending in leaves, their scores, which tree is chosen, and
+    whether that is the smallest within one standard error.
     """
     found, limit = subtrees(tree, rows), settings.max_leaf_nodes
     n_leaves = np.array([each.n_leaves for each in found])
     fits = n_leaves <= (np.inf if limit is None else limit)
     if settings.tunes == "depth":
         unknown = np.full(len(found), np.nan)
-        return found, (n_leaves, unknown, unknown), int(np.flatnonzero(fits)[-1])
+        return found, (n_leaves, unknown, unknown), int(np.flatnonzero(fits)[-1]), False
     predicted = [each.predict(valid.x)[0] for each in found]
     lost = np.array([valid.row_loss(each) for each in predicted])  # (S, n)
     if cost_of is not None:
         own = np.ones(len(valid.y)) if weight is None else weight
         lost = own * np.array([cost_of(each, valid.y) for each in predicted])
     gain = -lost
-    chosen = _telling(found, within_one_standard_error(gain)[0], rows)
+    smallest = within_one_standard_error(gain)[0]
+    chosen = _telling(found, smallest, rows)
     if limit is not None:
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
+    is_smallest = chosen == smallest
     if cost_of is None:
-        return found, scores_of(found, valid, weight), chosen
+        return found, scores_of(found, valid, weight), chosen, is_smallest
     # What each saves of the cost of the smallest, which is one leaf.
     saved = 1 - lost / (lost[0].mean() or np.nan)
     errors = saved.std(1) / np.sqrt(len(valid.y))
-    return found, (n_leaves, saved.mean(1), errors), chosen
+    return found, (n_leaves, saved.mean(1), errors), chosen, is_smallest
 
 
 def scores_of(
