@@ -133,7 +133,7 @@ def _every_size(
             continue
         seen.add(key)
         path = cost_complexity_path(tree)
-        sizes = size_grid(max(min(most_leaves, tree.n_leaves), 2))
+        sizes = size_grid(max(min(most_leaves, tree.n_leaves), 2))[1:]
         for step in dict.fromkeys(steps_at(path, sizes).tolist()):
             splits = splits_key(tree, path.step <= step)
             if splits not in pruned:

@@ -338,7 +338,6 @@ def cost_complexity_path(tree: Tree) -> CostComplexityPath:
 # of all rows is pruned to it.
 
 
-SMALLEST = 2  # a tree of one leaf tells nothing
 _EVERY_SIZE = 16  # up to here each number of leaves is tried
 _READABLE = 1000  # up to here each size is about an eighth larger than the one before
 
@@ -346,9 +345,10 @@ _READABLE = 1000  # up to here each size is about an eighth larger than the one 
 def size_grid(max_leaves: int) -> np.ndarray:
     """Return the numbers of leaves to try, ascending, the last one ``max_leaves``.
 
-    Each from 2 to 16, then in steps of an eighth, and beyond 1,000 of a half.
+    Each from 1, the root alone, to 16, then in steps of an eighth, and beyond 1,000 of
+    a half.
     """
-    sizes = [SMALLEST]
+    sizes = [1]
     while (size := sizes[-1]) < max_leaves:
         step = 1 if size < _EVERY_SIZE else size // (8 if size < _READABLE else 2)
         sizes.append(min(size + step, max_leaves))

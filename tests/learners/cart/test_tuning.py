@@ -203,7 +203,7 @@ def test_an_untuned_tree_says_whose_settings_it_has():
     model = CartClassifier(max_depth=3, tune=False, random_state=0).fit(X, y)
     assert any("with the settings of this run" in note for note in model.tree_.notes)
     assert model.path_.tree is model.tree_
-    assert model.path_.trees[0].n_leaves == 2
+    assert model.path_.trees[0].n_leaves == 1
 
 
 @pytest.mark.slow

@@ -32,12 +32,11 @@ def grown(request):
 
 
 @pytest.mark.parametrize("largest", [2, 3, 16, 17, 40, 1000])
-def test_sizes_ascend_from_two_to_the_largest(largest):
+def test_sizes_ascend_from_the_root_to_the_largest(largest):
     sizes = size_grid(largest)
-    assert sizes[0] == 2
     assert sizes[-1] == largest
     assert (np.diff(sizes) > 0).all()
-    assert {*range(2, min(largest, 16) + 1)} <= {*sizes.tolist()}
+    assert {*range(1, min(largest, 16) + 1)} <= {*sizes.tolist()}
     assert len(sizes) <= 55
 
 

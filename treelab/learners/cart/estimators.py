@@ -1,5 +1,7 @@
 """CART: the greedy tree, scikit-learn's, tuned by cross-validation or plain."""
 
+from dataclasses import replace
+
 from sklearn.utils import check_random_state
 
 from treelab.data.encoding import to_float32
@@ -128,12 +130,15 @@ class _Cart(CartSettings, TunedTree):
                     weights = search.predicting[candidate.weighting]
                 made[key] = simplify(self._exported(tree, data, weights, notes))
             trees.append(made[key])
+        chosen = trees[choice.chosen]
+        trees[choice.chosen] = replace(chosen, notes=(*chosen.notes, *choice.notes))
         return path_of_sizes(
             trees,
             sizes[:longest],
             choice.scores[:longest],
             choice.standard_errors[:longest],
             choice.chosen,
+            is_smallest=choice.is_smallest,
         )
 
 

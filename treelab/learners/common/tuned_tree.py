@@ -214,11 +214,13 @@ def with_node_means(
 # Each fold grows one deep tree for each leaf size. Depth limits and numbers of leaves
 # are prunings of it, and class weights only change which class a leaf predicts, so one
 # tree gives the scores of all of them. The size is the smallest within one standard
-# error of the best.
+# error of the best; one leaf only where no size scores higher.
 
 
 DEPTHS = (2, 3, 4, 6, 8, 10)  # beside the largest that is allowed
 LEAF_SIZES = (1, 5, 20)
+ROUNDING = 1e-9  # of a score: sums over leaves differ by less where trees do not
+NO_SPLIT = "On held-out rows no tree with a split scored higher than one leaf."
 # Growing takes most of the time, and where rows are many a leaf of one tells little.
 LARGE_TABLE, LARGE_LEAF_SIZES = 10_000, (5, 50)
 
@@ -326,7 +328,7 @@ class Choice:
     sizes: np.ndarray  # int (Z,)
     candidates: list[Candidate]  # the best of each size
     fold_scores: np.ndarray  # (Z, n_parts): macro F1 or R²
-    chosen: int  # the smallest within one standard error of the best
+    chosen: int  # see ``chosen_size``
     standard_errors: np.ndarray  # (Z,)
 
     @property
@@ -335,9 +337,32 @@ class Choice:
         return self.fold_scores.mean(axis=1)
 
     @property
+    def is_smallest(self) -> bool:
+        """Whether no smaller size, one leaf among them, is within an error either."""
+        return self.chosen == within_one_standard_error(self.fold_scores)[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the tree that is chosen."""
+        return (NO_SPLIT,) if self.chosen == 0 and len(self.sizes) > 1 else ()
+
+    @property
     def candidate(self) -> Candidate:
         """The one of the chosen size."""
         return self.candidates[self.chosen]
+
+
+def chosen_size(fold_scores: np.ndarray) -> tuple[int, np.ndarray]:
+    """Choose the smallest size of two leaves or more within one standard error.
+
+    One leaf, the first size, is chosen where none scores higher. ``fold_scores`` and
+    what is returned are those of ``within_one_standard_error``.
+    """
+    mean = fold_scores.mean(axis=1)
+    _, errors = within_one_standard_error(fold_scores)
+    if mean[1:].max(initial=-np.inf) <= mean[0] + ROUNDING:
+        return 0, errors
+    return 1 + within_one_standard_error(fold_scores[1:])[0], errors
 
 
 def cross_validate(data: TrainingData, search: Search, monitor: Monitor) -> Choice:
@@ -359,7 +384,7 @@ def cross_validate(data: TrainingData, search: Search, monitor: Monitor) -> Choi
     scores = pooled_scores(np.sum(sums, axis=0), search.scored_as)
     best = scores.mean(axis=-1).argmax(axis=0)
     of_size = scores[best, np.arange(len(search.sizes))]
-    chosen, errors = within_one_standard_error(of_size)
+    chosen, errors = chosen_size(of_size)
     candidates = search.candidates(len(data.y))
     return Choice(search.sizes, [candidates[i] for i in best], of_size, chosen, errors)
 

@@ -40,6 +40,7 @@ from treelab.learners.common.tuned_tree import (
     TunedClassifier,
     TunedRegressor,
     TunedTree,
+    chosen_size,
     cross_validate,
     path_sums,
     retained,
@@ -76,7 +77,6 @@ from treelab.trees.pruning import (
     prune_to_size,
     simplify,
     steps_at,
-    within_one_standard_error,
 )
 from treelab.trees.tree import (
     Tree,
@@ -226,7 +226,8 @@ class GradTree(GradTreeSettings, TunedTree):
         rows = table.x, table.x, data.y, data.encoder.features_, data.weight
         restarts = Restarts(replace(table.search, greedy=greedy), rows, n, random)
         ends = np.searchsorted(sizes, DOUBLINGS[sizes[-1] > DOUBLINGS])
-        ends = np.unique([*ends, choice.chosen, len(sizes) - 1])
+        # One leaf is what a trained tree is pruned to.
+        ends = np.unique([*ends, max(choice.chosen, 1), len(sizes) - 1])
         groups: list[Group] = []
         largest = 0  # leaves of the trees of the last group
         for end in ends.tolist():
@@ -330,12 +331,15 @@ class GradTree(GradTreeSettings, TunedTree):
             steps = steps_at(prunings, choice.sizes[group.sizes]).tolist()
             made = {step: self._merged(table, prunings[step]) for step in set(steps)}
             found |= {place: made[step] for place, step in zip(group.sizes, steps)}
+        chosen = found[choice.chosen]
+        found[choice.chosen] = replace(chosen, notes=(*chosen.notes, *choice.notes))
         path = path_of_sizes(
             [found[z] for z in range(len(choice.sizes))],
             choice.sizes,
             choice.scores,
             choice.standard_errors,
             choice.chosen,
+            is_smallest=choice.is_smallest,
         )
         path = kept_path(path, self.constraints_)
         return replace(path, trees=tuple(map(restore, path.trees)))
@@ -610,6 +614,6 @@ def with_random_trees(choice: Choice, found: RandomTrees) -> tuple[Choice, np.nd
     error = lead.std(1, ddof=1) / np.sqrt(lead.shape[1])
     leads = lead.mean(1) > CLEAR * error
     scores = np.where(leads[:, None], found.fold_scores, choice.fold_scores)
-    chosen, errors = within_one_standard_error(scores)
+    chosen, errors = chosen_size(scores)
     choice = replace(choice, fold_scores=scores, chosen=chosen, standard_errors=errors)
     return choice, leads
