@@ -15,3 +15,5 @@ def test_a_report_and_a_model_card_are_written(home, tmp_path, capsys, refused):
     assert main(["report", runs[0], "--format", "md"]) == 0
     assert capsys.readouterr().out.startswith("# CART")
     assert "one run" in refused("report", *runs, "--format", "md")
+    assert main(["report", runs[0], "-o", str(path.with_suffix(".md"))]) == 0
+    assert path.with_suffix(".md").read_text("utf-8").startswith("# CART")

@@ -9,7 +9,7 @@ from argparse import (
     Namespace,
     RawDescriptionHelpFormatter,
 )
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from textwrap import dedent, fill
 from typing import Any
@@ -259,6 +259,15 @@ def json_text(facts: dict | list, indent: int | None = 1) -> str:
     """
     text = json.dumps(facts, default=lambda own: getattr(own, "tolist", own.__str__)())
     return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=indent)
+
+
+def format_of(arguments: Namespace, by_ending: Mapping[str, str], other: str) -> str:
+    """Return the format that ``--format`` names, else what the output's ending means.
+
+    ``other`` is that of a file with none of the endings, and of standard output.
+    """
+    ending = Path(arguments.output or "").suffix.lower().removeprefix(".")
+    return arguments.format or by_ending.get(ending, other)
 
 
 def write_output(arguments: Namespace, content: str | bytes) -> None:

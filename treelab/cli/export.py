@@ -4,7 +4,13 @@ import json
 import sys
 from argparse import Namespace
 
-from treelab.cli.arguments import command, find_model, printable, write_output
+from treelab.cli.arguments import (
+    command,
+    find_model,
+    format_of,
+    printable,
+    write_output,
+)
 from treelab.data.writing import csv_text
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
@@ -15,6 +21,10 @@ from treelab.trees.pruning_path import Model, PruningPath, shown_tree
 from treelab.trees.text import to_rules, to_text
 from treelab.trees.tree import Tree
 
+ENDINGS = {"csv": "rules", "txt": "text", "treelab": "model"} | {
+    own: own for own in ("dot", "json", "html", "onnx")
+}
+ENDINGS |= {ending: name for name, (_, ending, _) in LANGUAGES.items()}
 FORMATS = ("rules", "text", "dot", "json", "html", "model", "onnx", *LANGUAGES)
 
 
@@ -24,12 +34,12 @@ FORMATS = ("rules", "text", "dot", "json", "html", "model", "onnx", *LANGUAGES)
     """
     [model]
     [output]
-    --format
+    --format  default: what the ending of the output says, else rules
     --estimator N  which tree of an ensemble, from 0; model, onnx, python, c, json
         and, of a random forest, pmml hold all of them without it
     --of NAME  of a tree of several outputs, the one to write
     """,
-    format={"choices": FORMATS, "default": "rules"},
+    format={"choices": FORMATS},
     estimator=int,
 )
 def export(arguments: Namespace) -> None:
@@ -44,7 +54,7 @@ def export(arguments: Namespace) -> None:
 
 def _written(arguments: Namespace, model: Model, run: Run | None) -> str | bytes:
     """Return a model, or one of its trees, in the format asked for."""
-    form, estimator = arguments.format, arguments.estimator
+    form, estimator = format_of(arguments, ENDINGS, "rules"), arguments.estimator
     if form in ("model", "json"):
         own = model if estimator is None else _single_tree(model, estimator)
         if form == "model":

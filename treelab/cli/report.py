@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from treelab.cli.arguments import command, write_output
+from treelab.cli.arguments import command, format_of, write_output
 from treelab.runs.store.run_store import RunStore
 
 
@@ -16,12 +16,12 @@ from treelab.runs.store.run_store import RunStore
     in Markdown.
 
     runs RUN  ids of one to four runs
-    --format
+    --format  default: what the ending of the output says, else html
     [output]
     [home]
     """,
     runs={"nargs": "+"},
-    format={"choices": ("html", "md"), "default": "html"},
+    format={"choices": ("html", "md")},
 )
 def report(arguments: Namespace) -> None:
     """Write the document."""
@@ -29,7 +29,7 @@ def report(arguments: Namespace) -> None:
 
     store = RunStore(arguments.home)
     runs = [store.run(run_id) for run_id in dict.fromkeys(arguments.runs)]
-    if arguments.format == "md":
+    if format_of(arguments, {"md": "md"}, "html") == "md":
         if len(runs) > 1:
             raise ValueError("A model card is of one run; name one, or write HTML.")
         write_output(arguments, model_card(store, runs[0]))
