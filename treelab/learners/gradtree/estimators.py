@@ -226,8 +226,9 @@ class GradTree(GradTreeSettings, TunedTree):
         rows = table.x, table.x, data.y, data.encoder.features_, data.weight
         restarts = Restarts(replace(table.search, greedy=greedy), rows, n, random)
         ends = np.searchsorted(sizes, DOUBLINGS[sizes[-1] > DOUBLINGS])
+        last = len(sizes) - 1  # 0 where there is one row
         # One leaf is what a trained tree is pruned to.
-        ends = np.unique([*ends, max(choice.chosen, 1), len(sizes) - 1])
+        ends = np.unique([*ends, max(choice.chosen, min(1, last)), last])
         groups: list[Group] = []
         largest = 0  # leaves of the trees of the last group
         for end in ends.tolist():
