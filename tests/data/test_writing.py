@@ -2,6 +2,7 @@
 
 import io
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -142,3 +143,20 @@ def test_a_pipe_is_written_to(tmp_path):
     write_whole(pipe, b"through")
     assert os.read(reader, 99) == b"through"
     os.close(reader)
+
+
+def test_two_threads_write_files_of_one_folder(tmp_path, monkeypatch):
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    moved, busy = Path.replace, []
+
+    def replace(part, path):
+        if not busy:  # the other writes while the first has yet to move its part
+            busy.append(threading.Thread(target=write_whole, args=(other, b"b")))
+            busy[0].start()
+            busy[0].join()
+        return moved(part, path)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    write_whole(one, b"a")
+    assert (one.read_bytes(), other.read_bytes()) == (b"a", b"b")
+    assert sorted(tmp_path.iterdir()) == [one, other]

@@ -4,6 +4,7 @@ import io
 import os
 import re
 import shutil
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,7 +157,7 @@ def write_whole(path: Path, content: bytes) -> None:
     if is_there and not (path.is_file() and os.access(folder, os.W_OK)):
         path.write_bytes(content)
         return
-    part = folder / f".{os.getpid()}.part"
+    part = folder / f".{os.getpid()}{threading.get_ident()}.part"
     try:
         if is_there:
             path.open("ab").close()  # or it may not be written
