@@ -1,7 +1,5 @@
 """CART: the greedy tree, scikit-learn's, tuned by cross-validation or plain."""
 
-from dataclasses import replace
-
 from sklearn.utils import check_random_state
 
 from treelab.data.encoding import to_float32
@@ -27,7 +25,7 @@ from treelab.learners.common.tuned_tree import (
 )
 from treelab.training.events import Monitor
 from treelab.trees.constraints import kept, kept_path
-from treelab.trees.pruning import SizePath, path_of_sizes, simplify, unscored_path
+from treelab.trees.pruning import SizePath, simplify, unscored_path
 from treelab.trees.tree import Tree
 
 MOST_LEAVES = 1000  # of a path, unless larger trees score better: nobody reads more
@@ -130,16 +128,7 @@ class _Cart(CartSettings, TunedTree):
                     weights = search.predicting[candidate.weighting]
                 made[key] = simplify(self._exported(tree, data, weights, notes))
             trees.append(made[key])
-        chosen = trees[choice.chosen]
-        trees[choice.chosen] = replace(chosen, notes=(*chosen.notes, *choice.notes))
-        return path_of_sizes(
-            trees,
-            sizes[:longest],
-            choice.scores[:longest],
-            choice.standard_errors[:longest],
-            choice.chosen,
-            is_smallest=choice.is_smallest,
-        )
+        return choice.path(trees)
 
 
 @estimator

@@ -36,6 +36,7 @@ from treelab.trees.pruning import (
     SizePath,
     cost_complexity_path,
     cut_at,
+    path_of_sizes,
     size_grid,
     steps_at,
     within_one_standard_error,
@@ -337,19 +338,23 @@ class Choice:
         return self.fold_scores.mean(axis=1)
 
     @property
-    def is_smallest(self) -> bool:
-        """Whether no smaller size, one leaf among them, is within an error either."""
-        return self.chosen == within_one_standard_error(self.fold_scores)[0]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is to be said of the tree that is chosen."""
-        return (NO_SPLIT,) if self.chosen == 0 and len(self.sizes) > 1 else ()
-
-    @property
     def candidate(self) -> Candidate:
         """The one of the chosen size."""
         return self.candidates[self.chosen]
+
+    def path(self, trees: Sequence[Tree]) -> SizePath:
+        """Bind the trees of the sizes, the first so many; the chosen one is noted."""
+        n, chosen, noted = len(trees), self.chosen, list(trees)
+        if chosen == 0 and len(self.sizes) > 1:
+            noted[0] = replace(noted[0], notes=(*noted[0].notes, NO_SPLIT))
+        return path_of_sizes(
+            noted,
+            self.sizes[:n],
+            self.scores[:n],
+            self.standard_errors[:n],
+            chosen,
+            is_smallest=chosen == within_one_standard_error(self.fold_scores)[0],
+        )
 
 
 def chosen_size(fold_scores: np.ndarray) -> tuple[int, np.ndarray]:

@@ -332,16 +332,7 @@ class GradTree(GradTreeSettings, TunedTree):
             steps = steps_at(prunings, choice.sizes[group.sizes]).tolist()
             made = {step: self._merged(table, prunings[step]) for step in set(steps)}
             found |= {place: made[step] for place, step in zip(group.sizes, steps)}
-        chosen = found[choice.chosen]
-        found[choice.chosen] = replace(chosen, notes=(*chosen.notes, *choice.notes))
-        path = path_of_sizes(
-            [found[z] for z in range(len(choice.sizes))],
-            choice.sizes,
-            choice.scores,
-            choice.standard_errors,
-            choice.chosen,
-            is_smallest=choice.is_smallest,
-        )
+        path = choice.path([found[z] for z in range(len(choice.sizes))])
         path = kept_path(path, self.constraints_)
         return replace(path, trees=tuple(map(restore, path.trees)))
 
