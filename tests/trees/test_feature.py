@@ -18,6 +18,8 @@ JOB = Feature(
 def test_numbers_are_read_as_they_are(dtype):
     table = pd.DataFrame({"a": pd.Series([0, 1, 1], dtype=dtype)})
     assert feature_matrix([Feature("a")], table)[:, 0].tolist() == [0.0, 1.0, 1.0]
+    alone = [feature_matrix([Feature("a")], table.iloc[[i]])[0, 0] for i in range(3)]
+    assert alone == [0.0, 1.0, 1.0]
 
 
 def test_missing_numbers_are_nan():

@@ -291,9 +291,18 @@ class FeatureReader:
         matrix = np.full((len(X), len(features)), np.nan, order="F")
         wanted = list(range(len(features)) if used is None else used)
         plain = self._plain_numbers(features, wanted)
-        matrix[:, list(plain)] = X.iloc[:, list(plain.values())].to_numpy(np.float64)
+        scores: dict[int, float] = {}
+        if len(X) == 1:
+            # A row that is explained is read again and again; cell by cell, as pandas
+            # takes ten times as long to hand out a column.
+            scores = self._scores_of_row(features, wanted)
+            matrix[0, list(scores)] = list(scores.values())
+            matrix[0, list(plain)] = [X.iat[0, at] for at in plain.values()]
+        else:
+            numbers = X.iloc[:, list(plain.values())]
+            matrix[:, list(plain)] = numbers.to_numpy(np.float64)
         for index in wanted:
-            if index in plain:
+            if index in plain or index in scores:
                 continue
             feature = features[index]
             name = feature.column
@@ -330,6 +339,20 @@ class FeatureReader:
             kind = self._types[at[0]]
             if isinstance(kind, np.dtype) and kind.kind in "iufb":
                 found[index] = at[0]
+        return found
+
+    def _scores_of_row(
+        self, features: Sequence[Feature], wanted: list[int]
+    ) -> dict[int, float]:
+        """Return a single row's scores of categories that training rows held."""
+        found = {}
+        for index in wanted:
+            feature = features[index]
+            at = self._positions.get(feature.column, ())
+            if feature.kind == "category" and len(at) == 1:
+                text = self._X.iat[0, at[0]]
+                if isinstance(text, str) and text in feature.scored:
+                    found[index] = feature.scored[text]
         return found
 
 
@@ -395,10 +418,6 @@ def _column(X: pd.DataFrame, positions: dict, name: str) -> pd.Series:
 
 def _categories(series: pd.Series, feature: Feature) -> tuple[np.ndarray, list[str]]:
     """Return a category column as codes (-1 missing) and the text of each code."""
-    if len(series) == 1:  # a row that is explained is read again and again
-        value = series.iloc[0]
-        if isinstance(value, str) and value in feature.scored:
-            return np.array([0]), [value]
     codes, values = pd.factorize(feature.read(series), use_na_sentinel=True)
     if len(values) and not feature.scored.keys() & set(values):
         _check_text(series, list(values), feature)
