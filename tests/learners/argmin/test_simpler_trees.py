@@ -1,13 +1,17 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.metrics import f1_score
 
 from treelab import ArgminTreeClassifier, ArgminTreeClusterer, ArgminTreeRegressor
 from treelab.learners.argmin.fit import (
     keep_columns,
     loses_nothing,
     most_active,
+    row_scores,
     trained_trees,
 )
 from treelab.learners.argmin.network import ArgminTrees, RowTensors
@@ -141,6 +145,30 @@ def test_a_sum_of_fewer_columns_sends_nearly_all_rows_the_same_way():
         after = network.scores(network.rows.x) >= 0
     assert network.column_mask[:, 0].sum(1).tolist() == [2, 2]
     assert (before == after).float().mean() > 0.95
+
+
+@pytest.mark.parametrize("n_classes", [2, 9])
+def test_rows_of_classes_score_what_they_make_of_macro_f1(n_classes):
+    rng = np.random.default_rng(n_classes)
+    frequency = 0.75 ** np.arange(n_classes)
+    true, other = rng.choice(n_classes, (2, 400), p=frequency / frequency.sum())
+    called = np.where(rng.random(400) < 0.4, true, other)
+    weight = rng.integers(1, 4, 400).astype(float)
+    kinds = {"classes": tuple(range(n_classes)), "task": "multiclass"}
+
+    def scored(rows):
+        model = SimpleNamespace(predict=lambda frame: called[frame], **kinds)
+        own = {"y_valid": true[rows], "row_weight_valid": weight[rows]}
+        return row_scores(model, SimpleNamespace(frame_valid=rows, **own))
+
+    def by_sklearn(rows):
+        own = true[rows], called[rows]
+        return f1_score(*own, average="macro", sample_weight=weight[rows])
+
+    found = scored(np.arange(400))
+    assert found.mean() == pytest.approx(by_sklearn(np.arange(400)))
+    drawn = [by_sklearn(rng.integers(400, size=400)) for _ in range(200)]
+    assert found.std() / 20 == pytest.approx(np.std(drawn), rel=0.3)
 
 
 def test_trees_lose_nothing_within_one_standard_error_of_the_difference():

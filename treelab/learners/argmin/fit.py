@@ -16,6 +16,7 @@ import torch
 from treelab.data.encoding import power_of_two
 from treelab.data.split import some_rows
 from treelab.evaluation.metrics import headline_score
+from treelab.evaluation.pruning import pooled_scores
 from treelab.learners.argmin.network import REFERENCE_ROWS, ArgminTrees
 from treelab.learners.argmin.settings import ArgminSettings
 from treelab.learners.common.base import TrainingData
@@ -477,17 +478,17 @@ def best_path(
 def row_scores(model: Tree | PruningPath, data: TrainingData) -> np.ndarray:
     """Return each validation row's score (n,), higher is better.
 
-    Whether its class is right, the rows of all classes together counting alike; or
-    minus the squared error.
+    What the row makes of macro F1, whose value is the mean of these jackknife values;
+    or minus the squared error.
     """
     predicted, truth = model.predict(data.frame_valid), data.y_valid
     weight = data.row_weight_valid
     if model.classes is None:
         return -weight * _squares(predicted, truth)
-    _, code = np.unique(truth, return_inverse=True)
-    count = np.bincount(code, weight)
-    is_right = predicted == np.array(model.classes)[truth]
-    return weight * is_right * (weight.sum() / (len(count) * count))[code]
+    called = predicted[:, None] == np.array(model.classes)  # (n, C)
+    is_true = truth[:, None] == np.arange(len(model.classes))
+    counts = np.stack([called & is_true, called.astype(int) + is_true], axis=1)
+    return pooled_scores(weight[:, None, None] * counts, model.task)
 
 
 def _squares(predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
