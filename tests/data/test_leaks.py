@@ -65,3 +65,36 @@ def test_the_built_in_tables_have_none(key):
     frame = table.load()
     columns = frame.drop(columns=table.target)
     assert not list(leaks(columns, frame[table.target], table.task))
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_a_category_of_many_values_that_settles_the_target_is_found(rng, task):
+    code = rng.integers(100, size=2000)
+    of_code = {"binary": code % 2, "multiclass": code % 5, "regression": code**2}[task]
+    y = pd.Series(of_code)
+    names = rng.permutation(100)
+    columns = pd.DataFrame({"reason": [f"R{names[own]}" for own in code]})
+    if task != "regression":
+        y = y.map(str)
+    assert dict(leaks(columns, y, task)).keys() == {"reason"}
+    assert dict(scores_alone(columns, y, task))["reason"] > 0.98
+
+
+def test_categories_that_differ_in_every_row_predict_nothing(rng):
+    columns = pd.DataFrame({"id": [f"no {k}" for k in range(400)]})
+    for y, task, guess in (
+        (pd.Series(rng.choice(["a", "b", "c"], 400)), "multiclass", 1 / 3),
+        (pd.Series(rng.normal(size=400)), "regression", 0.0),
+    ):
+        assert dict(scores_alone(columns, y, task))["id"] == pytest.approx(
+            guess, abs=0.03
+        )
+
+
+def test_a_copy_of_skewed_amounts_is_found(rng):
+    for n_rows in (200, 2000):
+        net = pd.Series(rng.lognormal(7, 1.2, n_rows).round(2))
+        columns = pd.DataFrame(
+            {"gross": net * 1.19, "like": net * rng.lognormal(0, 0.3, n_rows)}
+        )
+        assert dict(leaks(columns, net, "regression")).keys() == {"gross"}

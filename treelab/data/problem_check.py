@@ -317,7 +317,8 @@ def _leak_findings(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
         )
         return
     found = leaks(rows[list(problem.columns)], rows[problem.target], problem.task)
-    measure = "an R² of" if problem.task == "regression" else "a balanced accuracy of"
+    is_number = problem.task == "regression"
+    measure = "an R² of ranks of" if is_number else "a balanced accuracy of"
     for name, score in found:
         yield _note(
             f"Column {name!r} alone determines the target {problem.target!r}: a small "

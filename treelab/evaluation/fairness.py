@@ -169,7 +169,8 @@ def rate_gaps(
     range (Kramer, "Extension of multiple range tests to group means with unequal
     numbers of replications", Biometrics 12, 1956). As a few rows are often all alike,
     each group counts with two rows more, one right and one wrong, and its rate errs as
-    much as that at least (Agresti and Caffo, The American Statistician 54, 2000). Where
+    much as that at least (Agresti and Caffo, The American Statistician 54, 2000); of
+    rows that are weighted as many count as weighted alike would vary so (Kish). Where
     these rows are one of ``n_tables`` that are looked at, as those of a node are, the
     intervals are as wide as all of these need together. Other parameters as of
     ``rates_by_group``.
@@ -192,7 +193,7 @@ def rate_gaps(
     )  # (1 + N_RESAMPLES, groups, 4)
     found_rates, resampled = _rates(sums[0]), _rates(sums[1:])
     difference, ratio = gap(found_rates)
-    n_rows = _fractions(_counts(is_class, predicted, code, len(names)))[1]
+    n_rows = _rows_alike(is_class, predicted, code, len(names), weight)
     drawn_in = (found_rates * n_rows + 1) / (n_rows + 2)
     least_variance = drawn_in * (1 - drawn_in) / (n_rows + 2)
     found = {}
@@ -271,6 +272,16 @@ def _rates(counts: np.ndarray) -> np.ndarray:
     tops, bottoms = _fractions(counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         return tops / bottoms
+
+
+def _rows_alike(is_class, predicted, code, n_groups: int, weight) -> np.ndarray:
+    """Return how many rows weighted alike vary as those of each rate, (groups, 5)."""
+    rows = is_class, predicted, code, n_groups
+    own = _fractions(_counts(*rows, weight))[1]
+    if weight is None:
+        return own
+    squares = _fractions(_counts(*rows, np.square(weight)))[1]
+    return own**2 / np.where(squares > 0, squares, 1)
 
 
 def _fractions(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -181,3 +181,16 @@ def test_a_group_of_few_rows_seldom_differs_clearly():
         predicted = rng.random(len(group)) < np.where(truth, 0.8, 0.2)
         clear += [own.low > 0 for own in rate_gaps(truth, predicted, group).values()]
     assert (clear <= 7).all()
+
+
+def test_groups_of_very_unequal_weights_seldom_differ_clearly():
+    n_tables, n_clear = 200, 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        group = rng.choice(["a", "b", "c"], 300, p=[0.6, 0.3, 0.1])
+        is_class, predicted = rng.random((2, 300)) < 0.3
+        weight = rng.lognormal(0, 1.2, 300)  # as unsteady as a quarter of the rows
+        name = "selection rate"
+        found = rate_gaps(is_class, predicted, group, weight, rates=[name])
+        n_clear += found[name].low > 0
+    assert n_clear <= 0.05 * n_tables
