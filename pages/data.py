@@ -199,7 +199,9 @@ if rows_tab.open:
         title = f"{counted(len(notes), 'thing')} we noticed"
         if not notes:
             title = "Nothing unusual"
-            notes = ["No gaps in the target, no ids, no column that tells it all."]
+            notes = [
+                "No gaps in the target; among features no id, none that tells it all."
+            ]
         with place_of_notes.expander(title, icon=":material/info:", key="notes-open"):
             st.markdown("\n".join(f"- {plain(note)}" for note in notes))
 if columns_tab.open and not errors:

@@ -18,7 +18,7 @@ from treelab.evaluation import comparison
 from treelab.evaluation.metrics import class_scores, confusion_matrix
 from treelab.figures.comparison import agreement_figure, residuals_figure
 from treelab.figures.predictions import confusion_figure, scatter_figure
-from treelab.trees.date_parts import with_dates
+from treelab.trees.date_parts import padded_time, with_dates
 from treelab.trees.text import predicts_times, target_title
 from treelab.trees.words import counted, listed, percent
 
@@ -158,6 +158,10 @@ def rows_that_differ(
     facts = facts.set_axis(head, axis="columns")
     if of_classes:
         facts = facts.astype(dict.fromkeys((TARGET, first, second), str))
+    elif predicts_times(pair[0].model):
+        written = facts[[TARGET, first, second]]
+        written = (3600 * written).round() / 3600  # to the second
+        facts = facts.assign(**written.map(padded_time))
     else:  # four digits of the largest
         largest = float(facts[[first, second]].abs().to_numpy().max()) or 1.0
         digits = max(3 - floor(log10(largest)), 0)

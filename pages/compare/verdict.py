@@ -17,7 +17,7 @@ from pages.widgets.page import cells, mode, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, tree_viewer
 from pages.widgets.words import fitted_words, plain
 from treelab.evaluation.ensembles import are_equal
-from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.metrics import TITLES, score_text
 from treelab.figures.comparison import difference_figure
 from treelab.figures.html import chip
 from treelab.figures.style import learner_color
@@ -91,7 +91,11 @@ def _score_table(runs: list[LoadedRun]) -> pd.DataFrame:
             against = f"{signed(own.low, 2)} to {signed(own.high, 2)}"
             against = "same predictions" if own.same else against
         row = {TITLES[best]: "", f"− {names[0]} (95% CI)": against}
-        row |= {TITLES[key]: significant(found[key]) for key in TITLES if key in found}
+        row |= {
+            title: score_text(key, found[key], loaded.model)
+            for key, title in TITLES.items()
+            if key in found
+        }
         for key, name in SIZES.items():
             row[name] = f"{summary[key]:,}" if key in summary else ""
         is_known = loaded.run.learner != IMPORTED

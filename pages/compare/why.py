@@ -22,7 +22,7 @@ from treelab.evaluation.greedy_gap import GreedyGap, gain_text
 from treelab.evaluation.optimality import optimality_gap
 from treelab.figures.comparison import axis_of, node_plane, plane_figure
 from treelab.trees.feature import Feature
-from treelab.trees.text import split_text
+from treelab.trees.text import predicts_times, split_text
 from treelab.trees.words import counted, percent
 
 
@@ -111,7 +111,8 @@ def _show_gap(gap: GreedyGap, loaded: LoadedRun, name: str) -> None:
 
 def _show_plane(key: str, loaded: LoadedRun, drawn: tuple, alt: str, **look) -> None:
     """Draw rows of a run in the plane of two columns, with splits as lines."""
-    figure = plane_figure(*drawn, unit=loaded.model.target_unit, mode=mode(), **look)
+    look |= {"unit": loaded.model.target_unit, "times": predicts_times(loaded.model)}
+    figure = plane_figure(*drawn, mode=mode(), **look)
     figure.update_layout(height=PLANE_HEIGHT)
     show_figure(figure, key=f"{key}-{loaded.run.id}", alt=alt)
 

@@ -16,8 +16,15 @@ from treelab.data.problem import Problem
 from treelab.evaluation.profile import Alone, alone_score, missing_words
 from treelab.figures.html import facts_table
 from treelab.figures.profile import associations_figure, distribution_figure
+from treelab.trees.cells import holds_times
 from treelab.trees.date_parts import PARTS, parse_part, part_name
-from treelab.trees.words import counted, named_with_unit, percent, significant
+from treelab.trees.words import (
+    counted,
+    named_with_unit,
+    percent,
+    short_time,
+    significant,
+)
 
 MOST_UNIT = 20  # letters of a unit
 _FACTS = ("meaning", "reason", "missing", "different", "example", "note")
@@ -278,12 +285,16 @@ def show_distribution(problem: Problem) -> None:
     if name in facts.index:
         meaning = facts.loc[name]
         st.caption(f"{meaning['meaning'].capitalize()}. {plain(meaning['reason'])}")
-    found, units = cached.distribution_of(problem, name), dict(problem.units)
+    found, table = cached.distribution_of(problem, name), cached.table(problem.table_id)
+    times = {n for n in (name, problem.target) if holds_times(table, n)}
+    units = dict(problem.units) | dict.fromkeys(times, "")
     titles = [named_with_unit(n, units.get(n, "")) for n in (name, problem.target)]
-    words = found.sentence(name, problem.target, plain)
+    are_times = problem.target in times
+    number = short_time if are_times else significant
+    words = found.sentence(name, problem.target, plain, number)
     st.markdown(words)
     colors = cached.target_colors(problem)
-    figure = distribution_figure(found, *titles, colors, mode())
+    figure = distribution_figure(found, *titles, colors, mode(), times=are_times)
     show_figure(figure, key="profile-distribution", alt=words)
     what = "the target's mean below"
     if found.target_mean is None:
@@ -319,7 +330,7 @@ def show_associations(problem: Problem) -> None:
 def show_odd(problem: Problem) -> None:
     """List the columns to check, each with what was seen."""
     facts = cached.column_facts(problem.table_id)
-    odd = facts[facts["meaning"].isin(["id", "constant", "empty", "text"])]
+    odd = facts[facts["meaning"].isin(_ODD)]
     own = (facts["meaning"] == "possible id") & (facts["column"] != problem.target)
     odd = pd.concat([odd, facts[own]])
     rows = odd[["column", "meaning", "reason"]].to_numpy().tolist()
@@ -335,13 +346,13 @@ def show_odd(problem: Problem) -> None:
     if not rows:
         st.markdown("None: no id, no constant, none that gives the target away.")
         return
-    st.dataframe(
-        pd.DataFrame(rows, columns=["Column", "What", "Why"]),
-        hide_index=True,
-        height=min(35 * (len(rows) + 1) + 3, 300),
-    )
+    shown = pd.DataFrame(rows, columns=["Column", "What", "Why"]).map(plain)
+    with st.container(height=MOST_HEIGHT if len(rows) > MOST_ROWS else "content"):
+        st.table(shown, border="horizontal", hide_index=True)  # long reasons wrap
 
 
+MOST_ROWS, MOST_HEIGHT = 5, 300  # of these, pixels: more are scrolled
+_ODD = ("id", "constant", "empty", "text", "numbers and words")
 # Of what a column holds.
 _KINDS = dict.fromkeys(("whole number", "possible id"), "integer") | {
     "number": "decimal"

@@ -18,10 +18,10 @@ from treelab.data.reading.file_format import KINDS, format_of
 from treelab.data.reading.table_error import ChoiceError
 from treelab.data.writing import FORMATS
 from treelab.evaluation import predictions
-from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.metrics import TITLES, score_text
 from treelab.runs.run_words import distinct, score_words
 from treelab.trees.pruning_path import ON_TOP
-from treelab.trees.words import counted, listed, quoted, significant
+from treelab.trees.words import counted, listed, quoted
 
 FILE, PASTED, STORED = "A file", "Pasted cells", "A stored table"
 
@@ -146,7 +146,7 @@ def _show_scores(loaded: LoadedRun, given: cached.GivenTable) -> None:
     scores, note = cached.scores_on(loaded, given)
     if scores:
         words = ", ".join(
-            f"{TITLES[name]} **{plain(significant(scores[name]))}**"
+            f"{TITLES[name]} **{plain(score_text(name, scores[name], loaded.model))}**"
             for name in scores
             if name in TITLES
         )

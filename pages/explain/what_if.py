@@ -18,8 +18,9 @@ from treelab.data.columns import column_kind
 from treelab.evaluation import counterfactuals
 from treelab.figures.tree import columns_by_path
 from treelab.trees.dates import coarsest_unit, decimal_years, from_decimal_years
+from treelab.trees.text import predicts_times
 from treelab.trees.tree import OBLIQUE
-from treelab.trees.words import apart, clock_text, shortest
+from treelab.trees.words import apart, clock_text, short_time, shortest
 
 MOST = 3  # counterfactuals that are shown
 ANY = "any other"
@@ -287,15 +288,16 @@ def _pick_wanted(loaded: LoadedRun, row: Row, key: str) -> counterfactuals.Wante
     sides = {True: "at least", False: "at most"}
     label = "What would change it to"
     at_least = pick_one(label, sides, f"side-{key}", default=is_low)
-    bound = st.number_input(
-        loaded.model.target,
-        value=float(f"{bound:.3g}"),
-        format="%.6g",
-        key=f"bound-{key}",
-        width=160,
-        help=f"Training rows: {with_unit(loaded, float(seen.min()))} to "
-        f"{with_unit(loaded, float(seen.max()))}.",
-    )
+    bound, key = float(f"{bound:.3g}"), f"bound-{key}"
+    ends = (with_unit(loaded, float(end)) for end in (seen.min(), seen.max()))
+    given = {"width": 160, "help": f"Training rows: {' to '.join(ends)}."}
+    if predicts_times(loaded.model):
+        st.session_state.setdefault(key, short_time(bound))
+        hours = pick_time(loaded.model.target, key, bound, **given)
+        bound = bound if hours is None or isnan(hours) else hours
+    else:
+        given |= {"value": bound, "format": "%.6g", "key": key}
+        bound = st.number_input(loaded.model.target, **given)
     return (
         counterfactuals.Wanted(low=bound)
         if at_least

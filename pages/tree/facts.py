@@ -18,7 +18,13 @@ from pages.widgets.words import capital, fitted_words, plain, short_rule, split_
 from treelab.data.split import SPLIT_NAMES, SPLITS
 from treelab.data.writing import csv_text
 from treelab.evaluation import node_report as nodes
-from treelab.evaluation.metrics import TITLES, log_loss_words, output_words, total_words
+from treelab.evaluation.metrics import (
+    TITLES,
+    log_loss_words,
+    output_words,
+    score_text,
+    total_words,
+)
 from treelab.evaluation.surrogates import Imitation
 from treelab.figures.html import color_legend, facts_table
 from treelab.figures.node_report import statistics_table, statistics_words
@@ -108,7 +114,9 @@ def _show_score(loaded: LoadedRun, tree: Tree, own: LoadedRun) -> None:
         )
         return
     others = [
-        f"{TITLES[name]} {significant(scores[name])}".replace(" ", "\N{NO-BREAK SPACE}")
+        f"{TITLES[name]} {score_text(name, scores[name], loaded.model)}".replace(
+            " ", "\N{NO-BREAK SPACE}"
+        )
         for name in TITLES
         if name in scores and name not in (best, "log_loss")
     ]

@@ -123,3 +123,13 @@ def test_the_example_is_a_cell_as_it_is_written():
     }
     frame = pd.DataFrame({"n": [1.0, np.nan], "half": [0.5, 1]})
     assert describe_columns(frame)["example"].tolist() == ["1", "0.5"]
+
+
+@pytest.mark.parametrize("step", [1, 40])  # an id, else, by its values, and a category
+def test_numbers_among_words_are_told_from_ids_and_categories(step):
+    cells = [f"${1000 + i // step:,}" for i in range(98)] + ["refused", "refused"]
+    text = "".join(f'"{cell}",{i % 3}\n' for i, cell in enumerate(cells))
+    found = describe_columns(read_table(f"income,y\n{text}".encode(), "t.csv").frame)
+    assert found["meaning"][0] == "numbers and words"
+    assert "98 of 100 cells are numbers, such as “$1,000”: choose" in found["reason"][0]
+    assert "“refused”, count as missing" in found["reason"][0]

@@ -13,7 +13,7 @@ from tests.pages import stores
 from tests.pages.shown import figures, page_text, viewers
 from tests.pages.stores import add_run, add_run_of_times, table
 from treelab.evaluation.ensembles import rows_decided_by_one
-from treelab.trees.cells import CellForm, note_forms
+from treelab.trees.cells import HOURS, CellForm, note_forms
 from treelab.trees.dates import ISO, decimal_years
 from treelab.trees.feature import Feature
 from treelab.trees.tree import Tree
@@ -206,6 +206,24 @@ def test_a_target_of_thousands_can_be_asked_for(visit, store, monkeypatch):
     run = add_run(store, "cart", "weight")
     app = visit("explain", tab="What if", run=run, row="1")
     assert app.number_input(key=f"bound-{run}-test-0").value > 1000
+
+
+def test_a_target_of_times_is_asked_for_as_a_time(visit, store, monkeypatch):
+    form = CellForm(unit=HOURS, times="h:mm", example="0:00")
+    named = stores.with_names
+    monkeypatch.setattr(
+        stores, "with_names", lambda *of: replace(named(*of), target_form=form)
+    )
+    run = add_run(store, "cart", "weight", seed=7)
+    app = visit("explain", tab="What if", run=run, row="1")
+    field = app.text_input(key=f"bound-{run}-test-0")
+    assert re.fullmatch(r"\d+:\d\d(:\d\d)?", field.value)
+    before = page_text(app)
+    field.set_value("0:01").run()
+    assert page_text(app) != before
+    app.text_input(key=field.key).set_value("soon").run()
+    assert app.error[0].value.startswith("Write a time as ")
+    assert not app.exception
 
 
 def test_what_a_row_is_predicted_already_asks_for_no_change(visit, store):

@@ -19,7 +19,7 @@ def test_a_table_is_profiled_and_another_column_shown(visit, store):
     assert not app.exception
     assert "copy: rescaled balanced accuracy 1.00 alone" in words(app)
     assert "most are missing in texture" in words(app)
-    assert {"gives the target away", "constant"} <= set(app.dataframe[0].value["What"])
+    assert {"gives the target away", "constant"} <= set(app.table[0].value["What"])
     box = app.selectbox(key=f"profile-column-{key}-kind")
     box.select("colour").run()
     assert not app.exception

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from treelab.data.columns import MOST_CODES, ROWS_A_CODE, column_kind, column_note
+from treelab.data.columns import (
+    MOST_CODES,
+    ROWS_A_CODE,
+    cast_column,
+    column_kind,
+    column_note,
+)
+from treelab.data.reading.text_column import MOSTLY_NUMBERS
 from treelab.trees.cells import holds_times, noted_form, value_text
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
 from treelab.trees.words import (
@@ -66,7 +73,8 @@ class Meaning:
     """What a column most likely holds."""
 
     # "number", "whole number", "integer code", "date", "date and time", "yes or no",
-    # "ordered category", "category", "text", "id", "possible id", "constant", "empty".
+    # "ordered category", "category", "text", "numbers and words", "id", "possible id",
+    # "constant", "empty".
     kind: str
     reason: str  # a sentence with what was seen, and what to do where it may be wrong
 
@@ -112,6 +120,17 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
             ends = f"{clock_text(known.min())} to {clock_text(known.max())}"
             times = f"{n_unique:,} different times, {ends}"
             meaning = Meaning("time", f"{times}, held as hours: 8.5 is 8:30.")
+        if meaning.kind in ("id", "category") and known.dtype == "str":
+            form = noted_form(frame, str(name))
+            shows = cast_column(known, "number", form).notna()
+            if MOSTLY_NUMBERS < shows.mean() < 1:
+                number, other = known[shows].iloc[0], known[~shows].iloc[0]
+                meaning = Meaning(
+                    "numbers and words",
+                    f"{shows.sum():,} of {counted(len(known), 'cell')} are numbers, "
+                    f"such as {_shown(number)}: choose number, and others, such as "
+                    f"{_shown(other)}, count as missing.",
+                )
         described.append(
             {
                 "column": str(name),

@@ -9,6 +9,7 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 from treelab.trees.cells import (
     CATEGORY,
     LARGEST_NUMBER,
+    CellForm,
     counted_row,
     factorized,
     note_forms,
@@ -186,11 +187,14 @@ def categories(column: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
     return np.where(codes < 0, -1, level_of_value[codes]), tuple(levels)
 
 
-def cast_column(column: pd.Series, kind: str) -> pd.Series:
+def cast_column(
+    column: pd.Series, kind: str, form: CellForm | None = None
+) -> pd.Series:
     """Return a column as the kind that a person chose, itself where it is that.
 
     A number becomes the text of it, 3.0 being "3". Text becomes the number it shows and
-    is missing where it shows none; true and false become 1 and 0.
+    is missing where it shows none; true and false become 1 and 0. ``form`` is how the
+    cells of text are written, plainly by default.
     """
     if kind not in ("number", "category"):
         raise ValueError(f'kind must be "number" or "category", got {kind!r}.')
@@ -199,7 +203,8 @@ def cast_column(column: pd.Series, kind: str) -> pd.Series:
     if kind == "number":
         if is_bool_dtype(column.dtype):
             return column.astype("Float64").astype(np.float64)
-        return read_column(column, CATEGORY, "number")  # as later tables are read
+        # As later tables are read.
+        return read_column(column, form or CATEGORY, "number")
     texts = {value: value_text(value) for value in column.dropna().unique()}
     return column.map(texts).astype("str")
 

@@ -235,13 +235,21 @@ class Problem:
         plain = as_frame(with_date_parts(frame, self.columns), self.columns)
         kinds = {name: column_kind(own) for name, own in plain.items()}
         kinds |= dict(self.kinds)
+        forms = noted_forms(plain)
         chosen = pd.DataFrame(
-            {name: cast_column(plain[name], kinds[name]) for name in self.columns},
+            {n: cast_column(plain[n], kinds[n], forms.get(n)) for n in self.columns},
             index=frame.index,
         )
-        chosen.attrs["units"] = dict(self.units)
+        units = {
+            name: forms[name].unit  # of numbers among words, made numbers here
+            for name in self.columns
+            if kinds[name] == "number"
+            and name in forms
+            and forms[name].kind == "category"
+            and forms[name].unit
+        }
+        chosen.attrs["units"] = units | dict(self.units)
         chosen.attrs["rare"] = dict(self.rare)
-        forms = noted_forms(plain)
         for name, kind in self.kinds:
             # Of numbers that become categories 8 and 8.0 are one, in every later table.
             are_numbers = name in plain and column_kind(plain[name]) == "number"

@@ -86,7 +86,7 @@ def check_problem(
         findings += _about(one.target, _target_findings(frame, rows, one))
     findings += _about(problem.truth, _truth_findings(frame, problem))
     for name in problem.columns:
-        findings += _about(name, _column_findings(frame[name], problem))
+        findings += _about(name, _column_findings(frame, name, problem))
     findings += _split_findings(rows, problem)
     if with_leaks and all(finding.level != "error" for finding in findings):
         findings += [own for one in of_each for own in _leak_findings(rows, one)]
@@ -200,12 +200,15 @@ def _class_target(rows: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
         yield _note(sentence)
 
 
-def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
+def _column_findings(
+    frame: pd.DataFrame, name: str, problem: Problem
+) -> Iterator[Finding]:
     """Yield what is odd about a column to predict from."""
-    name = str(column.name)
+    column = frame[name]
     kind = column_kind(column)
     chosen = dict(problem.kinds).get(name, kind)
-    if reason := column_note(column if chosen == kind else cast_column(column, chosen)):
+    cast = cast_column(column, chosen, noted_form(frame, name))
+    if reason := column_note(cast):
         yield _note(
             f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out."
         )
@@ -221,7 +224,7 @@ def _column_findings(column: pd.Series, problem: Problem) -> Iterator[Finding]:
         if bad := too_large(column.to_numpy(dtype=np.float64, na_value=np.nan)):
             yield _error(f"Column {name!r} {bad}")
     elif chosen == "number":
-        lost = cast_column(column, "number").isna() & ~missing
+        lost = cast.isna() & ~missing
         if lost.all():
             yield _error(
                 f"Column {name!r} was chosen to be numbers, but holds none. Choose "

@@ -10,8 +10,9 @@ from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.routing import rows_passing
 from treelab.trees.losses import Loss
 from treelab.trees.pruning_path import Model
+from treelab.trees.text import predicts_times
 from treelab.trees.tree import knows_interval, labels, predicts_several
-from treelab.trees.words import significant
+from treelab.trees.words import short_time, significant
 
 TITLES = {
     "accuracy": "accuracy",
@@ -30,7 +31,14 @@ BASELINE_ERROR = "baseline_log_loss_error"  # standard error of the two's differ
 SURE = 1.645  # standard errors that a mean exceeds by chance in 5% of tables
 SAME_LOSS = 1e-9  # nats between losses that are one
 _RESAMPLES = 200  # of a standard error
+IN_UNITS = ("rmse", "mae")  # errors in the target's own units
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
+
+
+def score_text(name: str, value: float, model: Model) -> str:
+    """Write a score; an error of predicted times is a time."""
+    is_time = name in IN_UNITS and predicts_times(model)
+    return short_time(value) if is_time else significant(value)
 
 
 def differ(task: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -72,12 +72,16 @@ class Distribution:
         return place, label, float(shares[place, k]), float(base[k])
 
     def sentence(
-        self, name: str, target: str, write: Callable[[str], str] = str
+        self,
+        name: str,
+        target: str,
+        write: Callable[[str], str] = str,
+        number: Callable[[float], str] = significant,
     ) -> str:
         """Say in which bin of a column of this name the target differs most.
 
         What may be chance is said to be no clear difference. ``write`` makes Markdown
-        of names and values.
+        of names and values, ``number`` writes a mean.
         """
         place, label, here, overall = self.telling_bin()
         n_rows = counted(int(self.counts.iloc[place].sum()), "row")
@@ -89,7 +93,7 @@ class Distribution:
             shares = f"{percent(here)} of them, {percent(overall)}"
             found = f"{write(quoted(label))} in {shares}"
         else:
-            found = f"mean {write(target)} {significant(here)}, {significant(overall)}"
+            found = f"mean {write(target)} {number(here)}, {number(overall)}"
         unclear = "" if self.is_clear else ", no clear difference"
         return f"{words}{found} in all{unclear}."
 

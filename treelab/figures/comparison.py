@@ -530,6 +530,7 @@ def plane_figure(
     behind: Surface | None = None,
     scale: tuple[float, float] | None = None,
     unit: str = "",
+    times: bool = False,
     mode: Mode = "light",
 ) -> go.Figure:
     """Draw rows by their class or value, with the lines of a tree's splits.
@@ -538,7 +539,8 @@ def plane_figure(
     column, names the rows that are marked, the others have "". Lines of level 0 are
     thick, the others dashed. Without colours of classes the target is a number, on a
     colour scale from the lowest to the highest value of the rows unless another
-    ``scale`` is given. ``behind`` are predictions that colour the plane.
+    ``scale`` is given; it has the unit, or values are ``times``, hours that are written
+    as such. ``behind`` are predictions that colour the plane.
     """
     x, y = (_rows_at(axis, points[name]) for axis, name in zip(axes, "xy"))
     points = points.assign(x=x, y=y)
@@ -559,7 +561,10 @@ def plane_figure(
     # On the shade of their own class rows are seen by their outline.
     outline = palette(mode).background if behind is None else palette(mode).text
     if colors is None:
-        _add_values(figure, points, ends, unit, outline, hover)
+        write = short_time if times else "{:.4g}".format
+        points["text"] = points["target"].map(write)
+        bar = time_ticks(*ends, 5) if times else {"title": unit}
+        _add_values(figure, points, ends, bar, outline, hover)
     else:
         _add_classes(figure, points, colors, outline, hover)
     _add_lines(figure, lines, axes, mode)
@@ -612,7 +617,7 @@ def _add_classes(
 
 
 def _add_values(
-    figure: go.Figure, points, scale, unit: str, outline: str, hover: str
+    figure: go.Figure, points, scale, bar: dict, outline: str, hover: str
 ) -> None:
     """Draw the rows by the colour of their value."""
     figure.add_scatter(
@@ -627,10 +632,10 @@ def _add_values(
             "cmax": scale[1],
             "size": 7,
             "line": {"width": 1, "color": outline},
-            "colorbar": {"thickness": 10, "outlinewidth": 0, "title": unit},
+            "colorbar": {"thickness": 10, "outlinewidth": 0, **bar},
         },
-        customdata=points[["x_text", "y_text"]],
-        hovertemplate=f"{hover}: %{{marker.color:.4~g}}<extra></extra>",
+        customdata=points[["x_text", "y_text", "text"]],
+        hovertemplate=f"{hover}: %{{customdata[2]}}<extra></extra>",
     )
 
 

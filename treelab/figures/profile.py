@@ -13,7 +13,9 @@ from treelab.figures.style import (
     palette,
     shorten,
     template,
+    time_ticks,
 )
+from treelab.trees.words import short_time
 
 # The rows in bins of one column, by class, or with the target's mean.
 
@@ -29,12 +31,15 @@ def distribution_figure(
     target: str,
     colors: dict | None = None,
     mode: Mode = "light",
+    *,
+    times: bool = False,
 ) -> go.Figure:
     """Draw how many rows fall into each bin of a column.
 
     Stacked bars, a colour a class, by default by frequency; of a regression bars, and
     below them the target's mean in each bin. The axes are called by the names of the
-    column and of the target, with their units.
+    column and of the target, with their units; ``times`` are means in hours that are
+    written as times.
     """
     theme = palette(mode)
     ticks = [escape_html(shorten(label, _NAME)) for label in found.labels]
@@ -67,22 +72,29 @@ def distribution_figure(
             row=1,
             col=1,
         )
-    if has_mean:
+    if (means := found.target_mean) is not None:
         figure.add_scatter(
             x=place,
-            y=found.target_mean,
+            y=means,
             mode="lines+markers",
             line={"color": theme.text, "width": 1},
             marker={"color": theme.text, "size": 6},
             customdata=ticks,
-            hovertemplate="%{customdata}: mean %{y:.4g}<extra></extra>",
+            text=[short_time(own) if times else f"{own:.4g}" for own in means],
+            hovertemplate="%{customdata}: mean %{text}<extra></extra>",
             row=2,
             col=1,
         )
-        figure.update_yaxes(title=f"mean {escape_html(shorten(target, 24))}", row=2)
+        heights = time_ticks(np.nanmin(means), np.nanmax(means), 4) if times else {}
+        title = f"mean {escape_html(shorten(target, 24))}"
+        figure.update_yaxes(title=title, **heights, row=2)
     figure.update_yaxes(title="rows", row=1, rangemode="tozero", separatethousands=True)
+    # Slanted labels end at their bin: at the right edge there is no room for "missing".
     figure.update_xaxes(
-        tickvals=shown, ticktext=[ticks[i] for i in shown], showgrid=False
+        tickvals=shown,
+        ticktext=[ticks[i] for i in shown],
+        autotickangles=[0, -30, -90],
+        showgrid=False,
     )
     figure.update_xaxes(title=escape_html(name), row=2 if has_mean else 1)
     return figure.update_layout(

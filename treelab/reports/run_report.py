@@ -24,6 +24,7 @@ from treelab.evaluation.metrics import (
     class_scores,
     confusion_matrix,
     quantile,
+    score_text,
     scores,
     total_words,
 )
@@ -59,6 +60,7 @@ from treelab.trees.text import (
     interval_text,
     likelier_text,
     path_sentences,
+    predicts_times,
     rule_text,
     target_text,
     to_text,
@@ -70,6 +72,7 @@ from treelab.trees.words import (
     percent,
     probability,
     quoted,
+    short_time,
     significant,
 )
 
@@ -482,9 +485,10 @@ def _result_words(facts: RunFacts) -> str:
 
 def _scored(facts: RunFacts, metric: str) -> list[str]:
     """Return a test score and its interval, "" where there is none."""
-    value = significant(facts.run.metrics["test"][metric])
-    ends = facts.intervals.get(metric)
-    return [value, f"{significant(ends[0])} to {significant(ends[1])}" if ends else ""]
+    ends = facts.intervals.get(metric) or ()
+    values = (facts.run.metrics["test"][metric], *ends)
+    value, *shown = (score_text(metric, own, facts.model) for own in values)
+    return [value, " to ".join(shown)]
 
 
 def _size_words(facts: RunFacts) -> str:
@@ -627,9 +631,10 @@ def _target_table(facts: RunFacts) -> Block:
     parts = [facts.split.rows(name) for name in SPLITS]
     head = [SPLIT_NAMES[name] for name in SPLITS]
     if facts.run.problem.task == "regression":
+        write = short_time if predicts_times(facts.model) else significant
         each = [_described(part.y.to_numpy(), part.weight) for part in parts]
         rows = [
-            [name, *(significant(own[name]) for own in each)]
+            [name, *(write(own[name]) for own in each)]
             for name in ("mean", "std", "min", "max")
         ]
         return table(["value", *head], rows)
@@ -712,8 +717,10 @@ def _score_table(facts: RunFacts) -> Iterator[Block]:
         if name not in facts.run.metrics["test"]:
             continue
         own = [facts.run.metrics.get(split, {}) for split in SPLITS]
-        each = [significant(s[name]) if name in s else "" for s in own]
-        constant = significant(baseline[name]) if name in baseline else ""
+        *each, constant = (
+            score_text(name, s[name], facts.model) if name in s else ""
+            for s in (*own, baseline)
+        )
         rows.append([title, *each, _scored(facts, name)[1], constant])
     head = ["score", "training", "validation", "test", "95% interval, test"]
     yield table([*head, "baseline, test"], rows)

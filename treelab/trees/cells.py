@@ -77,7 +77,9 @@ class CellForm:
     # "", ".", "," or " ": what separates thousands; a space stands for apostrophes,
     # too.
     thousands: str = ""
-    unit: str = ""  # a sign or word that each number carries, such as % or kg
+    # A sign or word that each number carries, such as % or kg. Of categories, as their
+    # decimal sign and separator: that of the cells which show numbers.
+    unit: str = ""
     # "", or one of ``NEGATIVES``: how negative numbers may be written, too.
     negative: str = ""
     date: str = ""  # the style of dates: one of ``STYLES``, or ``ISO``
@@ -121,6 +123,11 @@ class CellForm:
         Of times they count as written alone: 0:00 is a time where 0 is such a mark.
         """
         return () if self.unit in (DAYS, HOURS) else _numbers_among(self)
+
+    @property
+    def as_numbers(self) -> "CellForm":
+        """How its cells are read that show numbers, where it is of categories."""
+        return replace(self, kind="number", bools=True)
 
     @property
     def is_clock(self) -> bool:
@@ -371,7 +378,7 @@ def _as_numbers(values, form, column, codes, place_of, cast) -> list[float]:
     words = pa.array([v.strip() for v in values if isinstance(v, str)], pa.string())
     # A column of text that a person made a number: what is none counts as missing.
     lenient = form.kind == "category"
-    found, _, unread = read_words(words, ANY_NUMBER if lenient else form)
+    found, _, unread = read_words(words, form.as_numbers if lenient else form)
     if cast:
         plain, _, odd = read_words(words, CellForm())
         found, unread = np.where(unread, plain, found), unread & odd
@@ -557,7 +564,8 @@ def holds_times(frame: pd.DataFrame, column: str) -> bool:
 
 def noted_units(frame: pd.DataFrame) -> dict[str, str]:
     """Return the units that the cells of columns carry, by the note on their table."""
-    return {name: form.unit for name, form in noted_forms(frame).items() if form.unit}
+    forms = noted_forms(frame).items()
+    return {n: form.unit for n, form in forms if form.unit and form.kind == "number"}
 
 
 def forms_of(frame: pd.DataFrame) -> dict[str, CellForm]:

@@ -132,7 +132,7 @@ def with_dates(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     written = {}
     for name in rows.columns.intersection(table.columns):
         if holds_times(table, str(name)):
-            written[name] = rows[name].map(_padded_time, na_action="ignore")
+            written[name] = rows[name].map(padded_time, na_action="ignore")
         if looks_like_dates(table[name]):
             form = "%Y-%m-%d %H:%M:%S" if has_times(table[name]) else "%Y-%m-%d"
             dates = pd.Series(moments(rows[name]), index=rows.index)
@@ -140,9 +140,10 @@ def with_dates(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**written)
 
 
-def _padded_time(hours: float) -> str:
+def padded_time(hours: float) -> str:
     """Write hours as a time, in the order of times also as text."""
-    return clock_text(hours).zfill(5)
+    whole, *rest = clock_text(hours).split(":")
+    return ":".join([whole.zfill(2), *rest])
 
 
 def has_times(column: pd.Series) -> bool:

@@ -1,9 +1,15 @@
 """Cells: numbers, dates, missing and infinite values, codes and words."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.data.reading.files import frame_of, notes_of, refusal
+from treelab.data.problem import Problem, make_problem
+from treelab.data.problem_check import check_problem
+from treelab.data.reading.read_table import read_table
+from treelab.trees.cells import read_column
+from treelab.trees.feature import feature_forms
 
 
 @pytest.mark.parametrize("mark", ["", "?", "NA", "N/A", "NaN", "null"])
@@ -223,3 +229,38 @@ def test_marks_of_statistical_offices_are_missing_among_numbers_alone(mark):
     np.testing.assert_array_equal(frame["x"], [7.5, np.nan, 8])
     assert frame["word"].tolist() == ["a", mark, "b"]
     assert f"\"{mark}\" count as missing: 1 in 'x'" in notes_of(text)
+
+
+@pytest.mark.parametrize(
+    ("cells", "means", "unit"),
+    [
+        (["$28,424", "$1,500", "$9"], [28424, 1500, 9], "$"),
+        (["2.288,50 €", "30 €", "1.000,25 €"], [2288.5, 30, 1000.25], "€"),
+        (["12.5%", "3%", "0.25%"], [12.5, 3, 0.25], "%"),
+        (["(1,200)", "3,400", "17"], [-1200, 3400, 17], ""),
+        (["1 200", "35", "2 000 000"], [1200, 35, 2e6], ""),
+    ],
+)
+def test_numbers_among_words_that_a_person_makes_numbers_are_read_as_they_are_written(
+    cells, means, unit
+):
+    rows = [f'"{cell}",{i}' for i, cell in enumerate([*cells, "refused"])]
+    read = read_table("\n".join(["income,y", *rows]).encode(), "t.csv")
+    assert read.frame["income"].tolist() == [*cells, "refused"]
+    said = "\n".join(read.notes)
+    assert "choose number as its type (train --kind 'income:number'" in said
+    assert f"then count as missing, and {cells[0]!r} is {means[0]:g}." in said
+    assert not make_problem(read.frame, "y", columns=["income"]).units
+    problem = Problem(
+        *("", "", "y", ("income",)), kinds=(("income", "number"),), task="regression"
+    )
+    table = problem.table(read.frame)
+    np.testing.assert_array_equal(table["income"], [*means, np.nan])
+    assert table.attrs["units"] == ({"income": unit} if unit else {})
+    found = [each.sentence for each in check_problem(read.frame, problem)]
+    assert any("1 of its cells hold none, such as 'refused'" in each for each in found)
+    later = pd.Series([cells[0], "declined", None], dtype="str", name="income")
+    form = feature_forms(table)["income"]
+    np.testing.assert_array_equal(
+        read_column(later, form, "number"), [means[0], np.nan, np.nan]
+    )

@@ -49,6 +49,16 @@ def test_numbers_share_the_colours_of_the_surface():
     assert (rows.marker.cmin, rows.marker.cmax) == (0, 9)
 
 
+def test_values_that_are_times_are_written_as_times():
+    points = POINTS.assign(target=[1.0, 1.5, 2.25])
+    (rows,) = plane_figure(points, AXES, [], unit="hours", times=True).data
+    assert rows.customdata[:, 2].tolist() == ["1:00", "1:30", "2:15"]
+    assert all(":" in tick for tick in rows.marker.colorbar.ticktext)
+    assert rows.marker.colorbar.title.text is None
+    (rows,) = plane_figure(points, AXES, [], unit="kg").data
+    assert rows.marker.colorbar.title.text == "kg"
+
+
 def test_a_surface_of_classes_has_one_shade_each():
     labels = np.array([["a", "b"], ["b", "b"]], dtype=object)
     behind = Surface(np.arange(2.0), np.arange(2.0), labels)

@@ -1,5 +1,7 @@
 """Pictures of a table's profile hold what was counted, names escaped."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -10,6 +12,7 @@ from treelab.figures.profile import (
     associations_figure,
     distribution_figure,
 )
+from treelab.trees.words import short_time
 
 X = np.arange(120) % 13
 
@@ -30,6 +33,16 @@ def test_a_regression_has_the_mean_below():
     figure = distribution_figure(found, "x", "y (kg)")
     assert figure.data[1].y[3] == 7.5
     assert figure.layout.yaxis2.title.text == "mean y (kg)"
+
+
+def test_means_of_times_are_written_as_times():
+    frame = pd.DataFrame({"x": X, "y": X / 4})
+    found = distribution(frame["x"], frame["y"], make_problem(frame, "y"))
+    figure = distribution_figure(found, "x", "y", times=True)
+    assert figure.data[1].text[3] == "0:45"
+    assert all(":" in tick for tick in figure.layout.yaxis2.ticktext)
+    words = found.sentence("x", "y", number=short_time)
+    assert re.search(r"mean y \d:\d\d, \d:\d\d in all", words)
 
 
 def test_associations_are_drawn_without_their_diagonal():

@@ -8,6 +8,7 @@ import pytest
 
 from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.explanations import because_sentence
+from treelab.evaluation.metrics import score_text
 from treelab.evaluation.node_report import score_leaf
 from treelab.evaluation.predictions import predicted_words
 from treelab.evaluation.routing import row_groups
@@ -41,6 +42,13 @@ def test_a_predicted_time_is_written_as_one():
     assert " of 1:37:30 because" in because_sentence(tree, X[:1])
     words = predicted_words(tree, pd.Series(tree.predict(X), name="prediction"))
     assert words == "4 rows: took 1:37:30 on average, from 0:45 to 2:30"
+
+
+def test_scores_in_units_of_times_are_times():
+    tree, _ = durations()
+    assert score_text("rmse", 0.14, tree) == "0:08:24"
+    assert score_text("mae", 0.5, replace(tree, target_form=None)) == "0.500"
+    assert score_text("r2", 0.968, tree) == "0.968"
 
 
 def test_errors_differences_groups_and_rules_of_times_are_times():

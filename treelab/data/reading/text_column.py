@@ -141,7 +141,7 @@ def read_column(
             texts = without_mark(known).take(coded.indices)
             found = pd.Series(pd.array(texts, dtype="str"))
         if is_found_out and not notes:
-            bad = _bad_cells(words, codes, form, name, cells, is_later)
+            bad, form = _bad_cells(words, codes, form, name, cells, said, is_later)
             alike = "" if is_later else _alike_note(known, name, len(codes))
             notes += filter(None, [bad, alike])
     else:
@@ -499,15 +499,20 @@ def _bad_cells(
     form: CellForm,
     name: str,
     cells: Cells,
+    said: Said,
     is_later: bool,
-) -> str:
-    """Name the cells because of which a column is none of numbers or of dates."""
+) -> tuple[str, CellForm]:
+    """Name the cells because of which a column is none of numbers or of dates.
+
+    The form of the categories is returned, too, which has how numbers among them are
+    written: by it they are read where a person makes them numbers.
+    """
     alike = _most_alike(words, form.missing)
     _, absent, bad = read_words(words, alike)
     n_rows = np.bincount(codes, minlength=len(words))
     n_bad, n_present = n_rows[bad].sum(), n_rows[~absent].sum()
     if not 0 < n_bad <= MOSTLY_NUMBERS * n_present:
-        return ""  # it is a column of words
+        return "", form  # it is a column of words
     row, what = int(np.argmax(bad[codes])), "time" if alike.times else alike.kind
     cell = repr(words[codes[row]].as_py().removeprefix(TYPED))
     sentence = (
@@ -516,14 +521,24 @@ def _bad_cells(
         f"{cell} on {cells.place_of(row)}. Correct them, or "
     )
     if is_later:
-        return f"{sentence}leave them empty."
-    remedy = "leave them empty."
-    if alike == replace(PLAIN, missing=form.missing):
+        return f"{sentence}leave them empty.", form
+    remedy, numbers = "leave them empty", None
+    if alike.kind == "number" and not alike.times:
+        written = words.filter(pa.array(~(bad | absent)))
+        how = written, name, cells.delimiter, said.decimal, list[str]()
+        numbers = _number_form(*how) or _negative_form(*how)
+    if numbers is not None:
+        written_so = ("decimal", "thousands", "unit", "negative")
+        form = replace(form, **{own: getattr(numbers, own) for own in written_so})
         option = f"train --kind {f'{name}:number'!r} on the command line"
-        remedy = f"change its kind to number ({option}), and they count as missing."
+        remedy += f", or choose number as its type ({option}): they then count as "
+        first = written[0].as_py().removeprefix(TYPED)
+        value = f"{read_words(written[:1], numbers)[0][0]:.15g}"
+        remedy += "missing" if value == first else f"missing, and {first!r} is {value}"
     return (
-        f"{sentence}{remedy} Where {cell} means that there is no value, say so under "
-        f"Missing values (train --missing {cell} on the command line)."
+        f"{sentence}{remedy}. Where {cell} means that there is no value, say so under "
+        f"Missing values (train --missing {cell} on the command line).",
+        form,
     )
 
 
@@ -533,7 +548,12 @@ def _most_alike(words: pa.Array, missing: tuple[str, ...]) -> CellForm:
     forms = [PLAIN]
     if _matches(head, r"\d").mean() >= MOSTLY_NUMBERS:
         unit = next(filter(None, map(_unit, head.to_pylist())), "")
-        forms = [replace(form, unit=own) for own in ("", unit) for form in STYLED]
+        forms = [
+            replace(form, unit=own, negative=style)
+            for style in ("", "()")
+            for own in ("", unit)
+            for form in STYLED
+        ]
     if _matches(head, r"\d{4}").mean() >= MOSTLY_NUMBERS:
         forms += [CellForm("date", date=style) for style in STYLES]
     if _matches(head, r":\d\d").mean() >= MOSTLY_NUMBERS:
