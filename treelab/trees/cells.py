@@ -27,7 +27,7 @@ from treelab.trees.dates import (
     read_dates,
     read_times,
 )
-from treelab.trees.words import HOURS
+from treelab.trees.words import CURRENCIES, HOURS
 
 # What a spreadsheet shows where a formula has no result.
 ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
@@ -42,7 +42,6 @@ MISSING_NUMBER = (
 )
 LARGEST_NUMBER = 1e150  # squares of larger numbers leave float64
 DAYS = "days"  # the unit of durations
-CURRENCIES = "$€£¥₹₽₩₪₺₴₦₱฿"
 MAY_LACK = (*CURRENCIES, DAYS, HOURS)  # units that a number may be written without
 TYPED = "\ue000"  # ahead of a number, date, true or false that a file holds as such
 # A time of day or a duration that a workbook holds as such.

@@ -9,6 +9,7 @@ from itertools import takewhile
 from math import ceil, floor, inf, isfinite, isnan, log10, nan
 
 HOURS = "hours"  # the unit of times of day
+CURRENCIES = "$€£¥₹₽₩₪₺₴₦₱฿"
 
 # Numbers and counts as people read them.
 
@@ -293,15 +294,19 @@ def round_times(low: float, high: float, most: int = 7) -> list[float]:
 
 
 _TIME_LAST = re.compile(r"\d:\d\d(:\d\d(\.\d+)?)?$")
+_NUMBER_LAST = re.compile(r"\d[\d,.]*(e[+\-−]?\d+)?$")
 _DIRECTION_MARKS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 
 
 def with_unit(text: str, unit: str) -> str:
     """Return the text with its unit behind it, and a space between but before %.
 
-    A time, such as 17:02, is in hours without saying so.
+    The sign of a currency stands before the last number, as in English: "$5". A time,
+    such as 17:02, is in hours without saying so.
     """
-    unit = clean(unit)
+    unit, last = clean(unit), _NUMBER_LAST.search(text)
+    if last and unit and unit[-1] in CURRENCIES:
+        return f"{text[: last.start()]}{unit}{last.group()}"
     if unit == HOURS and _TIME_LAST.search(text):
         return text
     return f"{text}{unit}" if unit == "%" else f"{text} {unit}".rstrip()

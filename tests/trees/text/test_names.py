@@ -11,6 +11,20 @@ def test_units_follow_their_number():
 
 
 @pytest.mark.parametrize(
+    ("text", "unit", "written"),
+    [
+        ("income ≤ 20,112.5", "$", "income ≤ $20,112.5"),
+        ("−5", "€", "−€5"),
+        ("2 < x ≤ 3e+09", "US$", "2 < x ≤ US$3e+09"),
+        ("1 or less", "£", "1 or less £"),
+        ("7", "$/year", "7 $/year"),
+    ],
+)
+def test_the_sign_of_a_currency_stands_before_the_last_number(text, unit, written):
+    assert with_unit(text, unit) == written
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("a\nb\t c", "a b c"),

@@ -15,7 +15,6 @@ from treelab.data.reading.table_error import TableError
 from treelab.trees.cells import (
     CATEGORY,
     CLOCK,
-    CURRENCIES,
     DAYS,
     HOURS,
     INFINITE,
@@ -36,7 +35,7 @@ from treelab.trees.cells import (
     without_mark,
 )
 from treelab.trees.dates import STYLES, TIMES, find_style, find_times
-from treelab.trees.words import counted, listed
+from treelab.trees.words import CURRENCIES, counted, listed
 
 MOSTLY_NUMBERS = 0.5  # from this share on, cells that are no numbers are noted
 HEAD = 100  # cells by which it is guessed what a column holds
