@@ -520,7 +520,9 @@ def check_held(name: object, dtype: Any, held: CellForm, form: CellForm | None) 
                 "on numbers. Give the column as these numbers."
             )
         return
-    # Of a number with a format 5% is 0.05, and of a text 5.
+    # Of a number with a format 5% is 0.05, and of a text 5, also among words.
+    if form.unit == "%":
+        form = form.as_numbers
     is_same = held.kind == form.kind and (held.unit == "%") == (form.unit == "%")
     is_same &= held.unit not in measures or form.unit == held.unit
     is_same |= form.bools and is_bool_dtype(dtype)

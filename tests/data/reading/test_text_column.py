@@ -9,7 +9,7 @@ from treelab.data.problem import Problem, make_problem
 from treelab.data.problem_check import check_problem
 from treelab.data.reading.read_table import read_table
 from treelab.trees.cells import read_column
-from treelab.trees.feature import feature_forms
+from treelab.trees.feature import Feature, feature_forms, feature_matrix
 
 
 @pytest.mark.parametrize("mark", ["", "?", "NA", "N/A", "NaN", "null"])
@@ -264,3 +264,14 @@ def test_numbers_among_words_that_a_person_makes_numbers_are_read_as_they_are_wr
     np.testing.assert_array_equal(
         read_column(later, form, "number"), [means[0], np.nan, np.nan]
     )
+
+
+def test_percent_among_words_is_not_read_from_numbers_of_another_unit():
+    rows = ["share,y", "12.5%,1", "3%,2", "0.25%,1", "refused,2"]
+    read = read_table("\n".join(rows).encode(), "t.csv")
+    problem = Problem(
+        *("", "", "y", ("share",)), kinds=(("share", "number"),), task="regression"
+    )
+    form = feature_forms(problem.table(read.frame))["share"]
+    with pytest.raises(ValueError, match="training rows held numbers in %"):
+        feature_matrix([Feature("share", form=form)], pd.DataFrame({"share": [0.125]}))
