@@ -384,6 +384,21 @@ def test_fields_are_of_their_columns_kind(visit, store, monkeypatch):
     assert steps["texture $x$"] == 0.1
 
 
+def test_a_field_has_the_unit_that_the_model_knows(visit, store, monkeypatch):
+    def stump(classes, target, split):
+        price = Feature("radius", unit="$")  # of numbers that stood among words
+        value = [[0.9, 0.1], [0.1, 0.9]]
+        names = {"classes": classes, "target": target}
+        tree = Tree.complete((price,), [0], [1.5], [True], value, **names)
+        return tree.with_rows(*split.rows("train")[:2])
+
+    monkeypatch.setitem(stores.MAKERS, "cart", stump)
+    run = add_run(store, "cart", "ripe", columns=["radius"])
+    app = visit("explain", tab="What if", run=run)
+    labels = [own.label for own in app.number_input]
+    assert r"radius (\$)" in labels
+
+
 def test_a_predictor_on_top_is_named_where_it_predicts(visit, store):
     app = visit("explain", run=add_run(store, "argmin"))
     assert "The predictor on top reads" in page_text(app)
