@@ -191,6 +191,7 @@ def test_resamples_of_equal_values_have_no_r2():
     assert -1 < found.low <= found.high < 0
 
 
+@pytest.mark.slow  # 720 comparisons
 def test_several_pairs_that_chance_alone_parts_are_seldom_called_different():
     alarms = {1: 0, 6: 0}
     for seed in range(60):
