@@ -42,6 +42,20 @@ def test_a_model_of_one_column_predicts_a_table_of_one_column(tmp_path, capsys):
     assert (pd.read_csv(out)["prediction"] == two["kind"]).mean() > 0.95
 
 
+def test_errors_of_times_are_times(tmp_path, capsys):
+    clock = [f"{hour}:{minute:02}" for hour in (8, 9) for minute in range(0, 60, 2)]
+    rows = [f"{time},{time[0]}" for time in clock]
+    (tmp_path / "t.csv").write_text("\n".join(["came,hour", *rows]))
+    home = ["--home", str(tmp_path / "home")]
+    train = ["train", str(tmp_path / "t.csv"), "--target", "came", *home]
+    assert main([*train, "--learner", "cart", "--set", "max_leaf_nodes=2"]) == 0
+    (run,) = RunStore(tmp_path / "home").runs()
+    capsys.readouterr()
+    assert main(["predict", run.id, str(tmp_path / "t.csv"), *home]) == 0
+    said = capsys.readouterr().err
+    assert "RMSE 0:17:21, MAE 0:15." in said
+
+
 def test_predict_refuses_what_does_not_fit(trained, table, tmp_path, refused):
     narrow = tmp_path / "narrow.csv"
     small_table()[["size", "kind"]].to_csv(narrow, index=False)

@@ -9,7 +9,7 @@ import pandas as pd
 from treelab.cli.arguments import command, find_model, json_text
 from treelab.cli.tables import read_named_table
 from treelab.data.writing import FORMATS, csv_text, write_table
-from treelab.evaluation.metrics import TITLES
+from treelab.evaluation.metrics import TITLES, score_text
 from treelab.evaluation.predictions import (
     DEFAULT_PARTS,
     PARTS,
@@ -25,7 +25,8 @@ from treelab.evaluation.predictions import (
 )
 from treelab.learners.registry import IMPORTED
 from treelab.runs.store.run_store import RunStore
-from treelab.trees.words import counted, listed, significant
+from treelab.trees.pruning_path import Model
+from treelab.trees.words import counted, listed
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -86,7 +87,7 @@ def predict(arguments: Namespace) -> None:
         notes += filter(None, [trained_on_note(stored, read.frame, split)])
     _write(arguments, written)
     weighted = "" if problem is None else problem.weighted_words
-    _report(arguments, notes, scores, note, weighted)
+    _report(arguments, notes, model, scores, note, weighted)
 
 
 def _write(arguments: Namespace, frame: pd.DataFrame) -> None:
@@ -101,6 +102,7 @@ def _write(arguments: Namespace, frame: pd.DataFrame) -> None:
 def _report(
     arguments: Namespace,
     notes: list[str],
+    model: Model,
     scores: dict[str, float],
     note: str,
     weighted: str,
@@ -114,7 +116,7 @@ def _report(
         print(sentence, file=sys.stderr)
     if scores:
         words = ", ".join(
-            f"{TITLES[name]} {significant(value)}"
+            f"{TITLES[name]} {score_text(name, value, model)}"
             for name, value in scores.items()
             if name in TITLES
         )
