@@ -87,6 +87,12 @@ class LoadedRun:
         return not self.run.problem.origin
 
     @property
+    def units(self) -> dict[str, str]:
+        """Units of columns; of numbers that stood among words the model alone knows."""
+        of_model = {own.column: own.unit for own in self.model.features if own.unit}
+        return dict(self.run.problem.units) | of_model
+
+    @property
     def is_ensemble(self) -> bool:
         """Whether a prediction is that of many trees together."""
         return isinstance(self.model, WeightedTrees)

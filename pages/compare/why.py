@@ -158,10 +158,8 @@ def _show_surfaces(pair: Pair, names: Names) -> None:
         said = st.empty()
     row = st.session_state.get("compare-row")
     place = None if row is None else row - 1
-    units, X_test = dict(pair[0].run.problem.units), pair[0].split.X_test
-    read = pair[0].model.features
-    forms = {own.column: own.form for own in read}  # know dates
-    units |= {own.column: own.unit for own in read if own.unit}
+    units, X_test = pair[0].units, pair[0].split.X_test
+    forms = {own.column: own.form for own in pair[0].model.features}  # know dates
     features = (Feature(c, unit=units.get(c, ""), form=forms.get(c)) for c in columns)
     across, up = (axis_of(own, X_test[own.column].to_numpy(float)) for own in features)
     box = (across.low, across.high, up.low, up.high)

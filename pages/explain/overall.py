@@ -96,9 +96,8 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
     if classes is not None:
         title = f"probability of “{classes[output]}”"
     features = {own.column: own for own in loaded.model.features}
-    unit = dict(loaded.run.problem.units).get(column, "")
     if (feature := features.get(column)) is None and found.is_number:
-        feature = Feature(column, unit=unit)
+        feature = Feature(column, unit=loaded.units.get(column, ""))
     elif feature is None:
         known = found.values.tolist()
         feature = Feature(column, "category", categories=known, scores=[0] * len(known))

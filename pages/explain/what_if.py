@@ -123,8 +123,7 @@ def _kind(loaded: LoadedRun, column: str) -> str:
 
 def _fields(loaded: LoadedRun, original: pd.DataFrame, columns, prefix: str) -> dict:
     """Show fields, as many to a line as fit; return their values, None if missing."""
-    values, units = {}, dict(loaded.run.problem.units)
-    units |= {own.column: own.unit for own in loaded.model.features if own.unit}
+    values, units = {}, loaded.units
     with st.container(horizontal=True, gap="small"):
         for column in columns:
             now, seen = original[column].iloc[0], loaded.split.X_train[column]
