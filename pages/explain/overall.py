@@ -1,5 +1,7 @@
 """What matters overall: the importance of features, and how a prediction depends."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -13,8 +15,8 @@ from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.metrics import TITLES
 from treelab.figures.explanations import dependence_figure
 from treelab.trees.feature import Feature
-from treelab.trees.text import predicts_times, target_title
-from treelab.trees.words import counted, percent, probability, short_time, significant
+from treelab.trees.text import predicts_times, target_number, target_title
+from treelab.trees.words import counted, percent, probability
 
 
 def show_overall(loaded: LoadedRun, row: Row) -> None:
@@ -103,7 +105,7 @@ def _show_dependence(loaded: LoadedRun, row: Row, columns: list[str]) -> None:
         feature = Feature(column, "category", categories=known, scores=[0] * len(known))
     write = probability
     if classes is None:
-        write = short_time if predicts_times(loaded.model) else significant
+        write = partial(target_number, loaded.model)
     words = plain(found.sentence(title, feature, write))
     st.markdown(words)
     times = predicts_times(loaded.model)

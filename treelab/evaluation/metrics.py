@@ -10,9 +10,9 @@ from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.routing import rows_passing
 from treelab.trees.losses import Loss
 from treelab.trees.pruning_path import Model
-from treelab.trees.text import predicts_times
+from treelab.trees.text import target_number
 from treelab.trees.tree import knows_interval, labels, predicts_several
-from treelab.trees.words import short_time, significant
+from treelab.trees.words import significant
 
 TITLES = {
     "accuracy": "accuracy",
@@ -37,8 +37,7 @@ LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 def score_text(name: str, value: float, model: Model) -> str:
     """Write a score; an error of predicted times is a time."""
-    is_time = name in IN_UNITS and predicts_times(model)
-    return short_time(value) if is_time else significant(value)
+    return target_number(model, value) if name in IN_UNITS else significant(value)
 
 
 def differ(task: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:

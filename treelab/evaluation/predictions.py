@@ -22,9 +22,9 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature, forms_of_model, known_forms
 from treelab.trees.frames import form_of_moments, plain_column
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
-from treelab.trees.text import leaf_rules, predicts_times, target_text
+from treelab.trees.text import leaf_rules, target_number, target_text
 from treelab.trees.tree import Tree, knows_interval, predicts_several
-from treelab.trees.words import counted, listed, percent, short_time, significant
+from treelab.trees.words import counted, listed, percent
 
 # Predictions as columns: probabilities, the leaf, its rule, the tree that decides.
 
@@ -440,9 +440,8 @@ def predicted_words(model: Model, predicted: pd.Series) -> str:
     if model.classes is None:
         name = model.target if predicted.name == "prediction" else str(predicted.name)
         mean = target_text(model, predicted.mean())
-        low, high = significant(predicted.min()), significant(predicted.max())
-        if predicts_times(model):
-            low, high = short_time(predicted.min()), short_time(predicted.max())
+        ends = predicted.min(), predicted.max()
+        low, high = (target_number(model, own) for own in ends)
         return f"{n_rows}: {name} {mean} on average, from {low} to {high}"
     counts = predicted.map(str).value_counts()
     shares = (counts.head(3) / len(predicted)).items()

@@ -11,16 +11,9 @@ from treelab.data.problem import Problem
 from treelab.trees.cells import note_forms
 from treelab.trees.feature import as_table, known_forms
 from treelab.trees.pruning_path import Model
-from treelab.trees.text import prediction_label, predicts_times, split_text
+from treelab.trees.text import prediction_label, split_text, target_number, target_unit
 from treelab.trees.tree import Tree
-from treelab.trees.words import (
-    counted,
-    listed,
-    percent,
-    short_time,
-    significant,
-    with_unit,
-)
+from treelab.trees.words import counted, listed, percent, significant, with_unit
 
 # How many rows of each group pass each node of a tree, or of any hierarchy.
 
@@ -71,7 +64,7 @@ OTHER_ROWS = "no known class"
 
 
 def row_groups(
-    y, *, classes: Sequence | None, y_train, model: Model | None = None
+    y, *, classes: Sequence | None, y_train, model: Model
 ) -> dict[str, np.ndarray]:
     """Name the groups of rows, each with a mask (n_rows,).
 
@@ -83,9 +76,8 @@ def row_groups(
     if classes is not None:
         return {str(label): target == label for label in classes}
     band, (low, high) = target_bands(y_train, target)
-    is_time = model is not None and predicts_times(model)
-    unit = "" if model is None or is_time else model.target_unit
-    first, last = map(short_time if is_time else significant, (low, high))
+    first, last = (target_number(model, own) for own in (low, high))
+    unit = target_unit(model)
     last = with_unit(last, unit)
     ranges = (f"up to {with_unit(first, unit)}", f"{first} to {last}", f"above {last}")
     return {

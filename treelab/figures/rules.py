@@ -13,13 +13,13 @@ from treelab.trees.text import (
     bound_text,
     condition_text,
     leaf_conditions,
-    predicts_times,
+    target_number,
     target_title,
     to_rules,
     written_terms,
 )
 from treelab.trees.tree import OBLIQUE, Tree
-from treelab.trees.words import clean, counted, percent, short_time, significant
+from treelab.trees.words import clean, counted, percent, significant
 
 _FEW = 2  # rows of a leaf that are so few that the rule is marked
 _TERMS = 3  # of a sum, or of many categories, that are not folded away
@@ -66,9 +66,7 @@ def _line(tree: Tree, colors: dict, rule: dict) -> str:
     numbers = f"<td>{rows}</td><td>{percent(rule['share'])}</td>{weight}"
     if tree.classes is None:
         value = rule["prediction"]
-        is_time = predicts_times(tree)
-        words = short_time(value) if is_time else significant(value, 4)
-        words = rule.get("formula") or words
+        words = rule.get("formula") or target_number(tree, value, 4)
         numbers += f"<td>{html.escape(words)}</td>"
     else:
         label = rule["prediction"]

@@ -60,8 +60,8 @@ from treelab.trees.text import (
     interval_text,
     likelier_text,
     path_sentences,
-    predicts_times,
     rule_text,
+    target_number,
     target_text,
     to_text,
 )
@@ -72,7 +72,6 @@ from treelab.trees.words import (
     percent,
     probability,
     quoted,
-    short_time,
     significant,
 )
 
@@ -631,10 +630,9 @@ def _target_table(facts: RunFacts) -> Block:
     parts = [facts.split.rows(name) for name in SPLITS]
     head = [SPLIT_NAMES[name] for name in SPLITS]
     if facts.run.problem.task == "regression":
-        write = short_time if predicts_times(facts.model) else significant
         each = [_described(part.y.to_numpy(), part.weight) for part in parts]
         rows = [
-            [name, *(write(own[name]) for own in each)]
+            [name, *(target_number(facts.model, own[name]) for own in each)]
             for name in ("mean", "std", "min", "max")
         ]
         return table(["value", *head], rows)

@@ -945,18 +945,24 @@ def predicts_times(model) -> bool:
     return model.target_form is not None and model.target_form.is_clock
 
 
+def target_unit(model) -> str:
+    """Return the unit behind the target's numbers; times are written without one."""
+    return "" if predicts_times(model) else model.target_unit
+
+
 def target_title(model) -> str:
     """Return what a model predicts as an axis is called: "price (€)"."""
-    return named_with_unit(
-        model.target, "" if predicts_times(model) else model.target_unit
-    )
+    return named_with_unit(model.target, target_unit(model))
+
+
+def target_number(model, value: float, digits: int = 3) -> str:
+    """Write a value of the target, or a distance between two, without its unit."""
+    return short_time(value) if predicts_times(model) else significant(value, digits)
 
 
 def target_text(model, value: float) -> str:
     """Write a value of the target, or a distance between two, with its unit."""
-    if predicts_times(model):
-        return short_time(value)
-    return with_unit(significant(value), model.target_unit)
+    return with_unit(target_number(model, value), target_unit(model))
 
 
 def number_in_words(feature: Feature, value: float) -> str:
