@@ -29,7 +29,7 @@ def pruning_steps(loaded: LoadedRun, tree_alone: bool = False) -> PruningSteps:
     how = {"has_labels": loaded.has_labels, "tree_alone": tree_alone}
     steps = pruning.pruning_steps(*about, **how)
     is_by_hand = "pruned_from" in loaded.run.summary
-    return replace(steps, is_smallest=steps.is_smallest and not is_by_hand)
+    return replace(steps, rule="" if is_by_hand else steps.rule)
 
 
 def run_at(loaded: LoadedRun, step: int, tree_alone: bool = False) -> LoadedRun:

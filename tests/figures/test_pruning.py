@@ -81,7 +81,7 @@ def test_the_smallest_good_tree_is_marked_and_shares_a_mark_with_the_retained_on
     held_out = TABLE.assign(held_out_score=TABLE["valid_score"], standard_error=0.006)
     words = "retained, smallest within one standard error"
     assert steps(held_out, 1).marks == {1: words}
-    assert replace(steps(held_out, 1), is_smallest=False).marks == {1: "retained"}
+    assert replace(steps(held_out, 1), rule="").marks == {1: "retained"}
 
 
 def test_a_path_without_validation_scores_is_drawn_without_marks():

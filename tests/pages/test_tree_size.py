@@ -21,7 +21,7 @@ from treelab.evaluation.pruning import pruning_steps as measured_steps
 from treelab.figures.viewer import payload
 from treelab.learners.common.origin import Origin
 from treelab.reports.tree_page import html_page
-from treelab.trees.pruning import SizePath
+from treelab.trees.pruning import SMALLEST, SizePath
 from treelab.trees.text import to_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import significant
@@ -241,14 +241,15 @@ def test_a_run_that_knows_its_trees_by_size_is_judged_on_held_out_rows(store, vi
 def test_a_size_that_is_not_the_smallest_within_an_error_is_not_called_so(store):
     loaded = load_run(store.run(add_run(store, "get", sizes=True)))
     path, about = store.path(loaded.run.id), (loaded.split, loaded.fitted_split)
-    for is_smallest in (True, False):
-        own = SizePath.unpack(*replace(path, is_smallest=is_smallest).pack())
-        steps = measured_steps(loaded.model, own, *about)
-        assert ("smallest within" in steps.marks[steps.own]) == is_smallest
-    stored, arrays = path.pack()
-    del stored["is_smallest"]  # as it was stored before
-    steps = measured_steps(loaded.model, SizePath.unpack(stored, arrays), *about)
-    assert steps.marks[steps.own] == "retained"
+    for rule, mark in ((SMALLEST, f"retained, {SMALLEST}"), ("", "retained")):
+        stored, arrays = replace(path, rule=rule).pack()
+        before = {name: own for name, own in stored.items() if name != "rule"}
+        for settings in (stored, before | {"is_smallest": bool(rule)}):
+            own = SizePath.unpack(settings, arrays)
+            steps = measured_steps(loaded.model, own, *about)
+            assert steps.marks[steps.own] == mark
+    steps = measured_steps(loaded.model, SizePath.unpack(before, arrays), *about)
+    assert steps.marks[steps.own] == "retained"  # stored before there were rules
 
 
 def test_a_change_of_the_score_by_size_has_a_colour_only_beyond_chance(store, visit):

@@ -11,7 +11,12 @@ from treelab.data.split import DataSplit
 from treelab.evaluation.frontier import KNEE_TOLERANCE, judged_by, knee_of
 from treelab.evaluation.metrics import headline_score, macro_f1_of_counts
 from treelab.trees.losses import SQUARED_ERROR, Loss
-from treelab.trees.pruning import CostComplexityPath, SizePath, cost_complexity_path
+from treelab.trees.pruning import (
+    SMALLEST,
+    CostComplexityPath,
+    SizePath,
+    cost_complexity_path,
+)
 from treelab.trees.pruning_path import PruningPath, shown_tree
 from treelab.trees.tree import Tree, knows_impurity, rows_by_level, rows_through, sum_up
 from treelab.trees.words import counted, shortest
@@ -238,8 +243,8 @@ class PruningSteps:
     # "lambda", "leaves" or "alpha": trees trained one a strength, the best tree found
     # at each size, or one tree cut back by cost-complexity pruning.
     kind: Literal["lambda", "leaves", "alpha"]
-    # Whether training chose the smallest within one standard error, and no person.
-    is_smallest: bool = True
+    # By which rule training chose it; "" where a person did, or another rule.
+    rule: str = SMALLEST
     fitted: str = "train"  # rows that the trees were fitted to, as ``DataSplit`` has it
 
     @property
@@ -297,9 +302,8 @@ class PruningSteps:
         same rows.
         """
         if "held_out_score" in self.table:
-            is_tuned = self.chosen is not None and self.is_smallest
-            words = ", smallest within one standard error" if is_tuned else ""
-            return {self.own: f"retained{words}"}
+            rule = "" if self.chosen is None else self.rule
+            return {self.own: f"retained, {rule}" if rule else "retained"}
         if judged_by(self.judged) not in self.judged:
             return {self.own: "retained"}
         small = knee_of(self.judged)
@@ -337,7 +341,7 @@ def pruning_steps(
         chosen = len(path) - 1 - path.chosen
         table = size_path_table(path, split)
         about = path.trees[::-1], table, chosen
-        return PruningSteps(*about, "leaves", path.is_smallest, fitted=fitted)
+        return PruningSteps(*about, "leaves", path.rule, fitted=fitted)
     tree = shown_tree(model)
     if not knows_impurity(tree):
         tree = tree.with_rows(*split.rows(fitted))

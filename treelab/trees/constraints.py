@@ -724,7 +724,7 @@ def kept_path(path: SizePath, constraints: Constraints) -> SizePath:
         scores["score"].to_numpy(),
         scores["standard_error"].to_numpy(),
         path.chosen,
-        is_smallest=path.is_smallest,
+        rule=path.rule,
     )
 
 

@@ -105,6 +105,7 @@ def by_number(things: Sequence, arrays: dict[str, np.ndarray]) -> list[dict]:
 
 
 COLUMNS = ("n_leaves", "score", "standard_error")
+SMALLEST = "smallest within one standard error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,8 @@ class SizePath(ScoredTrees):
     ``standard_error`` that over the folds. ``chosen`` is the learner's ``tree_``.
     """
 
-    # Whether that is the smallest within one standard error of the best.
-    is_smallest: bool = True
+    # By which rule training chose it, as a mark has it; "" by none of these.
+    rule: str = SMALLEST
 
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     noun: ClassVar[str] = "A path"
@@ -134,8 +135,11 @@ class SizePath(ScoredTrees):
 
     @classmethod
     def unpack(cls, settings: dict, arrays: dict[str, np.ndarray]) -> Self:
-        """Rebuild what ``pack`` took apart; files of before do not say how it chose."""
-        return super().unpack({"is_smallest": False} | settings, arrays)
+        """Rebuild what ``pack`` took apart; older files say less of how it chose."""
+        rule = SMALLEST if settings.get("is_smallest") else ""
+        settings = {"rule": rule} | settings
+        settings.pop("is_smallest", None)
+        return super().unpack(settings, arrays)
 
     def at(self, n_leaves: int) -> Tree:
         """Return the largest tree with at most ``n_leaves``; ValueError without one."""
@@ -380,7 +384,7 @@ def path_of_sizes(
     standard_errors: np.ndarray,
     chosen: int,
     *,
-    is_smallest: bool = True,
+    rule: str = SMALLEST,
 ) -> SizePath:
     """Bind the trees of all sizes; of several with equally many leaves the best.
 
@@ -396,7 +400,7 @@ def path_of_sizes(
     columns = zip(COLUMNS, (sizes, scores, standard_errors))
     table = pd.DataFrame({name: np.asarray(own)[order] for name, own in columns})
     own = tuple(trees[i] for i in order)
-    return SizePath(own, table, order.index(chosen), is_smallest)
+    return SizePath(own, table, order.index(chosen), rule)
 
 
 def unscored_path(tree: Tree, most_leaves: int) -> SizePath:

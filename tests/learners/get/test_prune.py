@@ -13,7 +13,7 @@ from treelab.learners.get.fit import (
 from treelab.learners.get.settings import GetSettings
 from treelab.learners.get.starts import greedy_splits
 from treelab.learners.get.trees import HardTrees, Rows
-from treelab.trees.pruning import within_one_standard_error
+from treelab.trees.pruning import SMALLEST, within_one_standard_error
 
 
 def grown(rows, depth=6):
@@ -61,7 +61,7 @@ def test_the_smallest_tree_within_one_standard_error_is_chosen(n_classes, linear
         wavy_rows(400, 0, n_classes, linear=linear),
         wavy_rows(200, 1, n_classes, linear=linear),
     )
-    found, scores, chosen, is_smallest = choose_sizes(
+    found, scores, chosen, rule = choose_sizes(
         grown(rows, 5), rows, valid, GetSettings()
     )
     losses = np.array([valid.row_loss(t.predict(valid.x)[0]) for t in found])
@@ -70,13 +70,13 @@ def test_the_smallest_tree_within_one_standard_error_is_chosen(n_classes, linear
     error = behind.std(1, ddof=1) / np.sqrt(behind.shape[1])
     assert chosen == np.flatnonzero(behind.mean(1) <= error)[0]
     assert found[chosen].n_leaves > 1
-    assert is_smallest
+    assert rule == (f"{SMALLEST} of the lowest loss" if n_classes else SMALLEST)
     assert (np.diff(scores[0]) > 0).all()
-    small, _, limited, is_smallest = choose_sizes(
+    small, _, limited, rule = choose_sizes(
         found[-1], rows, valid, GetSettings(max_leaf_nodes=3)
     )
     assert small[limited].n_leaves <= 3
-    assert is_smallest == (limited == chosen)
+    assert bool(rule) == (limited == chosen)
 
 
 def test_costs_choose_the_size_and_a_row_of_weight_two_is_a_row_twice():
@@ -149,9 +149,7 @@ def test_of_classes_no_constant_is_chosen_however_little_a_split_gains():
     rows, valid = (
         Rows(x[at], y[at], np.ones(150), 2) for at in np.split(np.arange(300), 2)
     )
-    found, _, chosen, is_smallest = choose_sizes(
-        grown(rows, 4), rows, valid, GetSettings()
-    )
+    found, _, chosen, rule = choose_sizes(grown(rows, 4), rows, valid, GetSettings())
     assert found[0].n_leaves == 1
     assert chosen == 1
-    assert not is_smallest  # the constant is
+    assert not rule  # the constant is

@@ -32,6 +32,7 @@ from treelab.training.events import Monitor
 from treelab.trees.constraints import cost_matrix, votes, with_note
 from treelab.trees.losses import SQUARED_ERROR, Loss
 from treelab.trees.pruning import (
+    SMALLEST,
     CostComplexityPath,
     SizePath,
     cost_complexity_path,
@@ -347,13 +348,14 @@ class Choice:
         n, chosen, noted = len(trees), self.chosen, list(trees)
         if chosen == 0 and len(self.sizes) > 1:
             noted[0] = replace(noted[0], notes=(*noted[0].notes, NO_SPLIT))
+        smallest = within_one_standard_error(self.fold_scores)[0]
         return path_of_sizes(
             noted,
             self.sizes[:n],
             self.scores[:n],
             self.standard_errors[:n],
             chosen,
-            is_smallest=chosen == within_one_standard_error(self.fold_scores)[0],
+            rule=SMALLEST if chosen == smallest else "",
         )
 
 

@@ -95,11 +95,11 @@ class GetEstimator(GetSettings, TableEstimator):
             later += [name] * (tree is not before)
         valid = self._rows(data.X_valid, data.y_valid, data.row_weight_valid)
         scored = valid, settings, data.weight_valid, self._cost_of()
-        sizes, scores, chosen, is_smallest = choose_sizes(tree, search.rows, *scored)
+        sizes, scores, chosen, rule = choose_sizes(tree, search.rows, *scored)
         shift = self._choose_class_weights(sizes[chosen], data)
         if shift is not None and settings.tunes == "leaves":
             scores = scores_of(sizes, valid, data.weight_valid, shift)
-        found = sizes, scores, chosen, is_smallest
+        found = sizes, scores, chosen, rule
         self._retain(
             found, (starts.take(best), trained), kinds[best], later, search, data
         )
@@ -134,7 +134,7 @@ class GetEstimator(GetSettings, TableEstimator):
 
     def _retain(
         self,
-        found: tuple[list[HardTrees], Scores, int, bool],
+        found: tuple[list[HardTrees], Scores, int, str],
         training: tuple[HardTrees, HardTrees],
         kind: str,
         later: list[str],
@@ -146,7 +146,7 @@ class GetEstimator(GetSettings, TableEstimator):
         ``training`` are the tree as it began, as a start of this kind, and as it was
         trained, before what came later.
         """
-        sizes, scores, chosen, is_smallest = found
+        sizes, scores, chosen, rule = found
         held_out = self._held_out(data, search.settings)
         if data.held_out:
             data = data.joined()
@@ -167,7 +167,7 @@ class GetEstimator(GetSettings, TableEstimator):
             held_out=held_out,
         )
         trees[chosen] = with_origin(trees[chosen], self.origin_)
-        path = path_of_sizes(trees, *scores, chosen, is_smallest=is_smallest)
+        path = path_of_sizes(trees, *scores, chosen, rule=rule)
         self.path_ = self._with_certainty(path, data.rows)
         self.model_ = self.path_.tree
 

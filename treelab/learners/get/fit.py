@@ -25,6 +25,7 @@ from treelab.training.loop import TrainingPlan, cosine_decay, train
 from treelab.trees.feature import Feature
 from treelab.trees.pruning import (
     N_COLUMNS,
+    SMALLEST,
     approximations,
     cost_complexity_path,
     size_grid,
@@ -298,7 +299,7 @@ def choose_sizes(
     settings: GetSettings,
     weight: np.ndarray | None = None,
     cost_of: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-) -> tuple[list[HardTrees], Scores, int, bool]:
+) -> tuple[list[HardTrees], Scores, int, str]:
     """Prune a batch of one tree to all sizes, and choose one.
 
     Chosen is the smallest tree whose mean validation loss is within one standard error
@@ -308,15 +309,15 @@ def choose_sizes(
     scores, whatever its class. Where errors have costs ``cost_of`` returns those of
     predictions (n, C) for rows of these classes (n,), which then are the loss.
 
-    Returns the trees, ascending in leaves, their scores, which tree is chosen, and
-    whether that is the smallest within one standard error.
+    Returns the trees, ascending in leaves, their scores, which tree is chosen, and by
+    which rule, "" where a limit bounds it: of classes the scores are not the loss.
     """
     found, limit = subtrees(tree, rows), settings.max_leaf_nodes
     n_leaves = np.array([each.n_leaves for each in found])
     fits = n_leaves <= (np.inf if limit is None else limit)
     if settings.tunes == "depth":
         unknown = np.full(len(found), np.nan)
-        return found, (n_leaves, unknown, unknown), int(np.flatnonzero(fits)[-1]), False
+        return found, (n_leaves, unknown, unknown), int(np.flatnonzero(fits)[-1]), ""
     predicted = [each.predict(valid.x)[0] for each in found]
     lost = np.array([valid.row_loss(each) for each in predicted])  # (S, n)
     if cost_of is not None:
@@ -327,13 +328,15 @@ def choose_sizes(
     chosen = _telling(found, smallest, rows)
     if limit is not None:
         chosen = int(np.where(fits, gain.mean(1), -np.inf).argmax())
-    is_smallest = chosen == smallest
+    rule = SMALLEST if chosen == smallest else ""
     if cost_of is None:
-        return found, scores_of(found, valid, weight), chosen, is_smallest
+        if rule and valid.n_classes:
+            rule += " of the lowest loss"
+        return found, scores_of(found, valid, weight), chosen, rule
     # What each saves of the cost of the smallest, which is one leaf.
     saved = 1 - lost / (lost[0].mean() or np.nan)
     errors = saved.std(1) / np.sqrt(len(valid.y))
-    return found, (n_leaves, saved.mean(1), errors), chosen, is_smallest
+    return found, (n_leaves, saved.mean(1), errors), chosen, rule
 
 
 def scores_of(
