@@ -9,6 +9,7 @@ import pytest
 from tests.runs.conftest import small_table
 from treelab.cli.main import main
 from treelab.runs.store.run_store import RunStore
+from treelab.trees.words import short_time, significant
 
 
 @pytest.mark.parametrize("by", ["run", "folder"])
@@ -50,10 +51,22 @@ def test_errors_of_times_are_times(tmp_path, capsys):
     train = ["train", str(tmp_path / "t.csv"), "--target", "came", *home]
     assert main([*train, "--learner", "cart", "--set", "max_leaf_nodes=2"]) == 0
     (run,) = RunStore(tmp_path / "home").runs()
-    capsys.readouterr()
+    error = float(run.metrics["test"]["rmse"])
+    written = capsys.readouterr().out.partition("test ")[2].split()
+    assert short_time(error) in written[:3]
     assert main(["predict", run.id, str(tmp_path / "t.csv"), *home]) == 0
     said = capsys.readouterr().err
     assert "RMSE 0:17:21, MAE 0:15." in said
+
+
+def test_errors_of_small_targets_are_not_written_as_nothing(tmp_path, capsys):
+    rows = [f"{i % 7},{(i % 7) * 3e-7 + (i % 2) * 1e-7}" for i in range(80)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,dose", *rows]))
+    home = ["--home", str(tmp_path / "home")]
+    train = ["train", str(tmp_path / "t.csv"), "--target", "dose", *home]
+    assert main([*train, "--learner", "cart", "--set", "max_leaf_nodes=2"]) == 0
+    (run,) = RunStore(tmp_path / "home").runs()
+    assert significant(run.metrics["test"]["rmse"]) in capsys.readouterr().out
 
 
 def test_predict_refuses_what_does_not_fit(trained, table, tmp_path, refused):

@@ -23,6 +23,7 @@ from treelab.runs.store.states import SILENT_SECONDS, TRAINER_ENDED
 from treelab.runs.workers.cluster import check_cluster, cluster_address, using
 from treelab.runs.workers.queue import Queue
 from treelab.training.events import Callback, Progress
+from treelab.trees.pruning_path import Model
 from treelab.trees.words import counted, joined, significant
 
 
@@ -77,7 +78,7 @@ def print_report(
         return 0
     print(f"{printable(run.title)} ({run.state}), run {run.id}")
     if run.metrics:  # clusters that a run found itself have none
-        _print_scores(run)
+        _print_scores(run, store.model(run.id))
     if costs := _costs(store, run):
         print(printable(costs.sentence([run.title])))
     if words := metrics.log_loss_words(run.metrics.get("test") or {}):
@@ -164,13 +165,22 @@ def print_splits(
         )
 
 
-def _print_scores(run: Run) -> None:
-    """Print a table of scores, a line for each part of the data split."""
+def _print_scores(run: Run, model: Model) -> None:
+    """Print a table of scores, a line for each part of the data split.
+
+    Errors in the target's units are of any size, and of times they are times.
+    """
     names = [name for name in run.metrics["train"] if name in metrics.TITLES]
     titles = "".join(metrics.TITLES[name].rjust(19) for name in names)
     print("".ljust(8) + titles + "rows".rjust(8))
     for split, scores in run.metrics.items():
-        numbers = "".join(f"{scores[name]:19.4f}" for name in names)
+        texts = (
+            metrics.score_text(name, scores[name], model)
+            if name in metrics.IN_UNITS
+            else f"{scores[name]:.4f}"
+            for name in names
+        )
+        numbers = "".join(text.rjust(19) for text in texts)
         print(split.ljust(8) + numbers + f"{scores['n_rows']:8d}")
 
 
