@@ -226,3 +226,15 @@ def test_a_problem_without_an_error_can_be_split(seed, weight):
     split = problem.split(frame)
     assert min(len(split.rows(part)[0]) for part in ("train", "valid", "test")) > 0
     assert split.whole().y.nunique() == 2
+
+
+@pytest.mark.parametrize("step", [1, 2])  # an id, else, by its values, and rare ones
+def test_a_column_of_numbers_among_words_is_not_called_an_id_or_rare(step):
+    cells = [f"{1000 + i // step}" for i in range(96)] + ["refused"] * 4
+    advice = "96 of 100 cells are numbers", "choose number", "“refused”"
+    assert is_found(found(TWO, income=cells), "note", *advice)
+    for kind, other in (("category", True), ("number", False)):
+        chosen = found(TWO, income=cells, kinds=(("income", kind),))
+        assert not is_found(chosen, "note", *advice)
+        said = any("'income' has" in sentence for _, sentence in chosen)
+        assert said == other

@@ -15,7 +15,7 @@ from treelab.data.columns import (
     column_note,
 )
 from treelab.data.reading.text_column import MOSTLY_NUMBERS
-from treelab.trees.cells import holds_times, noted_form, value_text
+from treelab.trees.cells import CellForm, holds_times, noted_form, value_text
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
 from treelab.trees.words import (
     apart,
@@ -80,12 +80,17 @@ class Meaning:
 
 
 def column_meaning(
-    column: pd.Series, n_unique: int | None = None, note: str | None = None
+    column: pd.Series,
+    form: CellForm | None = None,
+    *,
+    n_unique: int | None = None,
+    note: str | None = None,
 ) -> Meaning:
     """Return what a column most likely holds, and why.
 
-    ``n_unique`` is how many different values it has, missing ones aside, and ``note``
-    what ``column_note`` says of it; None finds out.
+    ``form`` is that of its cells where they were read from a file, ``n_unique`` how
+    many different values it has, missing ones aside, and ``note`` what ``column_note``
+    says of it; None finds these two out.
     """
     known = column.dropna()
     note = column_note(column) if note is None else note
@@ -98,7 +103,18 @@ def column_meaning(
         return Meaning("constant", f"Every row holds {_shown(known.iloc[0])}{some}.")
     if column_kind(column) == "number":
         return _of_numbers(column, known, n_unique, note)
-    return _of_categories(known, n_unique, note)
+    meaning = _of_categories(known, n_unique, note)
+    if meaning.kind in ("id", "category") and known.dtype == "str":
+        shows = cast_column(known, "number", form).notna()
+        if MOSTLY_NUMBERS < shows.mean() < 1:
+            number, other = known[shows].iloc[0], known[~shows].iloc[0]
+            return Meaning(
+                "numbers and words",
+                f"{shows.sum():,} of {counted(len(known), 'cell')} are numbers, such "
+                f"as {_shown(number)}: choose number, and others, such as "
+                f"{_shown(other)}, count as missing.",
+            )
+    return meaning
 
 
 def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
@@ -114,23 +130,13 @@ def describe_columns(frame: pd.DataFrame) -> pd.DataFrame:
         known = column.dropna()
         n_unique = int(known.nunique())
         note = column_note(column)
-        meaning = column_meaning(column, n_unique, note)
+        form = noted_form(frame, str(name))
+        meaning = column_meaning(column, form, n_unique=n_unique, note=note)
         is_said = n_unique < 2 or meaning.kind == "id"
         if not is_said and holds_times(frame, str(name)):
             ends = f"{clock_text(known.min())} to {clock_text(known.max())}"
             times = f"{n_unique:,} different times, {ends}"
             meaning = Meaning("time", f"{times}, held as hours: 8.5 is 8:30.")
-        if meaning.kind in ("id", "category") and known.dtype == "str":
-            form = noted_form(frame, str(name))
-            shows = cast_column(known, "number", form).notna()
-            if MOSTLY_NUMBERS < shows.mean() < 1:
-                number, other = known[shows].iloc[0], known[~shows].iloc[0]
-                meaning = Meaning(
-                    "numbers and words",
-                    f"{shows.sum():,} of {counted(len(known), 'cell')} are numbers, "
-                    f"such as {_shown(number)}: choose number, and others, such as "
-                    f"{_shown(other)}, count as missing.",
-                )
         described.append(
             {
                 "column": str(name),

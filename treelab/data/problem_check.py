@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from treelab.data.column_meaning import Meaning, column_meaning
 from treelab.data.columns import (
     cast_column,
     class_labels,
@@ -206,20 +207,30 @@ def _column_findings(
     """Yield what is odd about a column to predict from."""
     column = frame[name]
     kind = column_kind(column)
-    chosen = dict(problem.kinds).get(name, kind)
-    cast = cast_column(column, chosen, noted_form(frame, name))
-    if reason := column_note(cast):
+    by_hand = dict(problem.kinds).get(name)
+    chosen = by_hand or kind
+    form = noted_form(frame, name)
+    cast = cast_column(column, chosen, form)
+    reason, rare = column_note(cast), ""
+    if chosen == "category" and name not in dict(problem.rare):
+        rare = _rare_words(column)
+    odd = Meaning("", "")
+    if (reason == "looks like an id" or rare) and not by_hand:
+        odd = column_meaning(column, form)
+    if odd.kind == "numbers and words":
+        yield _note(f"Column {name!r} is a category: {odd.reason}", name)
+    elif reason:
         yield _note(
             f"Column {name!r} {NOTE_WORDS[reason]}; it cannot help. Take it out."
         )
+    elif rare:
+        yield _note(f"Column {name!r} has {rare}")
     missing = column.isna()
     if MOSTLY_MISSING < (share := missing.mean()) < 1:
         yield _note(
             f"Column {name!r} is missing in {share:.0%} of the rows"
             + ("; they get its median." if chosen == "number" else ".")
         )
-    if chosen == "category" and not reason and name not in dict(problem.rare):
-        yield from _rare_findings(column)
     if kind == "number":
         if bad := too_large(column.to_numpy(dtype=np.float64, na_value=np.nan)):
             yield _error(f"Column {name!r} {bad}")
@@ -240,18 +251,19 @@ def _column_findings(
             )
 
 
-def _rare_findings(column: pd.Series) -> Iterator[Finding]:
-    """Yield that many values of a category column are rare."""
+def _rare_words(column: pd.Series) -> str:
+    """Say that many values of a category column are rare; "" where they are not."""
     codes = pd.factorize(column)[0]
     counts = np.bincount(codes[codes >= 0])
     rare = counts[counts < RARE_ROWS]
-    if len(rare) >= MANY_RARE:
-        yield _note(
-            f"Column {str(column.name)!r} has {len(rare):,} values that fewer than "
-            f"{RARE_ROWS} rows hold, {percent(rare.sum() / counts.sum())} of the rows. "
-            f"They can count as one: Rare below {RARE_ROWS}, under Features used "
-            f"(--rare {RARE_ROWS} on the command line)."
-        )
+    if len(rare) < MANY_RARE:
+        return ""
+    return (
+        f"{len(rare):,} values that fewer than {RARE_ROWS} rows hold, "
+        f"{percent(rare.sum() / counts.sum())} of the rows. They can count as one: "
+        f"Rare below {RARE_ROWS}, under Features used (--rare {RARE_ROWS} on the "
+        "command line)."
+    )
 
 
 def _truth_findings(frame: pd.DataFrame, problem: Problem) -> Iterator[Finding]:
