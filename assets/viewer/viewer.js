@@ -110,7 +110,10 @@ class Viewer {
     this.tip = new Tip(root);
     this.time = new Scrubber(this.timeBox, {
       onMove: (at, glide) => this.#move(at, glide),
-      onRest: (at) => this.onEvent?.("frame", at),
+      onRest: (at) => {
+        this.#rest();
+        this.onEvent?.("frame", at);
+      },
     });
     this.tools = buildTools(this.bar, {
       levels: (step) => this.#levels(step),
@@ -174,6 +177,7 @@ class Viewer {
       this.at = Math.min(last, Math.max(0, wanted));
       this.direction = options.direction === "right" ? "right" : "down";
       this.ready = false;
+      this.sliding = false;
       this.camera.touched = false;
     } else if (!data.frames?.kind) this.at = firstFrame(data);
     else if (data.frames.kind !== before.frames?.kind) this.at = Math.min(last, data.frame ?? firstFrame(data));
@@ -215,9 +219,14 @@ class Viewer {
     return { w: this.stage.clientWidth, h: this.stage.clientHeight };
   }
 
+  /** Whether nodes have one size in all frames: while these pass, nothing jumps. */
+  #steady() {
+    return this.sliding || this.data.frames?.kind === "epoch";
+  }
+
   /** Choose how large nodes are and, unless asked, how deep to open. */
   #choose() {
-    const scene = sceneOf(this.data, largestFrame(this.data));
+    const scene = sceneOf(this.data, this.#steady() ? largestFrame(this.data) : this.at);
     const { limit, tiers } = chooseSizes(scene, { ...this.state, limit: this.asked }, this.direction, this.#view());
     this.tiers = tiers;
     if (this.asked === null) this.state.limit = limit;
@@ -247,7 +256,7 @@ class Viewer {
 
   /** Fit the tree; the reader who asks for it gets all of it, however small. */
   #fit(glide, user = true) {
-    const all = !user && this.data.trees.length > 1;
+    const all = !user && this.#steady();
     const box = all ? boxOfFrames(this.data, this.state, this.tiers, this.direction) : this.arrangement.box;
     const path = pathBox(this.arrangement, this.scene.on);
     const { x, y, k } = cameraOn(box, this.#view(), this.direction, !user && this.asked === null, path);
@@ -324,10 +333,23 @@ class Viewer {
   }
 
   #move(at, glide) {
+    const first = !this.#steady();
     this.at = at;
+    this.sliding = true;
     this.tip.hide();
+    if (first) this.#choose();
     this.#refresh(glide);
+    if (first && !this.camera.touched) this.#fit(false, false);
     if (glide && this.look.changed) this.picture.glow(this.look.changed);
+  }
+
+  /** A size where the reader stops fills the view. */
+  #rest() {
+    this.sliding = false;
+    if (this.#steady() || this.camera.touched) return;
+    this.#choose();
+    this.#refresh(true);
+    this.#fit(true, false);
   }
 
   /** Show the details of a node, the sooner the less its card holds. */

@@ -160,6 +160,31 @@ def test_the_scrubber_moves_through_the_frames_without_a_jump(page):
     assert keys(page) == {node["key"] for node in data["trees"][11]["nodes"]}
 
 
+def test_a_size_fills_the_view_and_while_sizes_pass_nodes_keep_theirs(page):
+    data = run_of(12, depth=5)
+    data["frames"] |= {"kind": "leaves", "chosen": 2}
+    show(page, data)
+
+    def width():
+        settle(page)
+        return page.evaluate(BOXES)[""][2]
+
+    alone, track = width(), page.get_by_role("slider").bounding_box()
+    places = [track["x"] + track["width"] * part for part in (0.2, 0.5, 0.8)]
+    page.mouse.move(places[0], height := track["y"] + track["height"] / 2)
+    page.mouse.down()
+    passing = []
+    for place in places[1:]:
+        page.mouse.move(place, height)
+        passing.append(width())
+    assert passing[0] == pytest.approx(passing[1])
+    assert passing[0] < 0.9 * alone
+    page.mouse.move(places[0], height)
+    page.mouse.up()
+    assert page.evaluate("viewer.frame()") == 2
+    assert width() == pytest.approx(alone)
+
+
 def test_filter_search_and_levels_change_what_is_shown(page):
     nodes = tree_nodes(4, seed=2)
     show(page, payload(nodes))
