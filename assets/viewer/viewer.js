@@ -115,6 +115,8 @@ class Viewer {
         this.onEvent?.("frame", at);
       },
     });
+    // A slider that is back where it was pressed says nothing of a change.
+    this.timeBox.addEventListener("pointerup", () => this.#rest());
     this.tools = buildTools(this.bar, {
       levels: (step) => this.#levels(step),
       find: (words) => { this.state.find = words; this.#refresh(true); },
@@ -345,6 +347,7 @@ class Viewer {
 
   /** A size where the reader stops fills the view. */
   #rest() {
+    if (!this.sliding) return;
     this.sliding = false;
     if (this.#steady() || this.camera.touched) return;
     this.#choose();
