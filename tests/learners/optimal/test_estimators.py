@@ -100,6 +100,18 @@ def test_leaves_and_rows_a_leaf_are_limited():
     assert proven in model.tree_.notes[1]
 
 
+def test_fewer_rows_than_a_leaf_must_hold_are_one_leaf_as_in_scikit_learn():
+    X, y = load_wine(return_X_y=True)
+    model = OptimalTreeClassifier(max_depth=2, min_samples_leaf=10**12).fit(X, y)
+    assert model.tree_.n_leaves == 1
+    assert "at least 178 rows in a leaf" in model.tree_.notes[1]
+
+
+def test_more_time_than_the_search_can_count_is_no_end_of_the_process():
+    X, y = load_wine(return_X_y=True)
+    assert OptimalTreeClassifier(max_depth=1, time_limit=1e300).fit(X, y).proven_
+
+
 @pytest.mark.parametrize("n_levels", [2, 20])
 def test_what_is_proven_of_categories_of_few_rows_is_said(n_levels):
     level = np.random.default_rng(0).integers(0, n_levels, 100)

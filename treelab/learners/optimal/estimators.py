@@ -72,6 +72,8 @@ class _Optimal(OptimalSettings, GrownTree):
     def _best_of(self, data: TrainingData, settings: OptimalSettings) -> Tree:
         """Search the best tree of a depth; written in the user's columns and units."""
         X, y = _repeated(data)
+        least = min(settings.min_samples_leaf, len(y))  # of all rows there is one leaf
+        settings = replace(settings, min_samples_leaf=least)
         candidates = candidate_thresholds(X, settings.n_thresholds)
         root, self.proven_ = self._search(candidates, X, y, settings)
         feature, threshold = _complete(root, candidates, settings.max_depth)
@@ -103,7 +105,8 @@ class _Optimal(OptimalSettings, GrownTree):
             max_depth=settings.max_depth,
             max_num_nodes=most_leaves - 1,
             min_leaf_node_size=settings.min_samples_leaf,
-            time_limit=settings.time_limit,
+            # STreeD ends the whole process where a number is larger than it takes.
+            time_limit=min(settings.time_limit, 2**31 - 1),
             random_seed=self._draw_seed(),
         )
         right = candidates.right(X)
