@@ -169,6 +169,16 @@ def test_openml_without_a_network_is_a_sentence(command, desk, refused, monkeypa
     assert guarded.run_guarded is not offline
 
 
+def test_what_is_said_of_cells_holds_for_tables_of_openml(desk, refused, monkeypatch):
+    def fetched(*_, **__):
+        return {"title": "sizes (OpenML 1)", "notes": []}, b"size,kind\n1,a\n-9,b\n"
+
+    monkeypatch.setattr("treelab.data.openml.run_guarded", fetched)
+    train = "train", "openml:1", "--target", "none", "--home", desk["home"]
+    assert '"-9" count as missing: 1 in' in refused(*train, "--missing", "size:-9")
+    assert "--decimal is of a file" in refused(*train, "--decimal", ",")
+
+
 def test_a_folder_without_a_store_is_a_sentence(tmp_path, desk, refused):
     home = str(tmp_path / "none")
     assert is_one_sentence(refused(*call(desk, "doctor", home=home)))

@@ -215,6 +215,7 @@ def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     assert "has no column 'twon'" in refused(*train, "--rare", "twon:10")
     assert "'kind' is a target" in refused(*train, "--kind", "kind:number")
     assert "must be one character" in refused(*train, "--delimiter", ";;")
+    assert "counted from 1" in refused(*train, "--header", "-1")
     assert "has no sheets" in refused(*train, "--sheet", "first")
     left_out = [*train, "--without", "town"]
     assert "'town', which is left out" in refused(*left_out, "--rare", "town:10")

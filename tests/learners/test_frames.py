@@ -225,6 +225,15 @@ def test_classes_are_whole_numbers_or_true_and_false_in_every_dtype_of_pandas(dt
     assert model.score(X, values.astype(dtype)) == 1
 
 
+@pytest.mark.parametrize("dtype", [np.int64, bool, np.float64])
+def test_classes_among_objects_are_what_all_of_them_are(dtype):
+    X = np.arange(40.0)[:, None]
+    y = (X[:, 0] > 20).astype(dtype)
+    model = CartClassifier(random_state=0).fit(X, y.astype(object))
+    assert model.classes_.dtype == model.predict(X).dtype == y.dtype
+    assert model.score(X, y.astype(object)) == model.score(X, y)
+
+
 def test_a_regressor_scores_the_targets_that_it_fits():
     X = pd.DataFrame({"x": np.arange(40) % 2})
     for y in (pd.Timestamp("2020") + pd.to_timedelta(X["x"], "D"), X["x"] > 0):

@@ -31,6 +31,8 @@ from treelab.trees.constraints import Constraints
 from treelab.trees.date_parts import PARTS, first_day, looks_like_dates, part_name
 from treelab.trees.words import counted
 
+OF_FILE = ("sheet", "header", "delimiter", "decimal", "encoding", "query")
+
 
 def read_named_table(
     arguments: Namespace,
@@ -47,19 +49,20 @@ def read_named_table(
     if arguments.table.startswith(PREFIX):
         home = Path(getattr(arguments, "home", None) or default_home())
         named = arguments.table.removeprefix(PREFIX)
-        read, title = read_openml(named, home / "openml", as_in)
+        if given := [name for name in OF_FILE if getattr(arguments, name) is not None]:
+            raise ValueError(
+                f"--{given[0]} is of a file, and {arguments.table} is none: leave "
+                f"--{given[0]} out."
+            )
+        said = _said_of_cells(arguments)
+        read, title = read_openml(named, home / "openml", as_in, **said)
     else:
         title = Path(arguments.table).name
         read = read_table(
             *(Path(arguments.table), title),
             as_in=as_in,
-            header=arguments.header,
-            delimiter=arguments.delimiter,
-            decimal=arguments.decimal,
-            encoding=arguments.encoding,
             one_column=one_column,
-            sheet=arguments.sheet,
-            query=arguments.query,
+            **{name: getattr(arguments, name) for name in OF_FILE},
             **_said_of_cells(arguments),
         )
     for note in read.notes:

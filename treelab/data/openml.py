@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from treelab.data.reading.formats.guarded import run_guarded
 from treelab.data.reading.read_table import ReadResult, read_table
@@ -43,13 +44,17 @@ CATALOGUE = {
 
 
 def read_openml(
-    named: str, folder: Path, as_in: Mapping[str, CellForm] | None = None
+    named: str,
+    folder: Path,
+    as_in: Mapping[str, CellForm] | None = None,
+    **options: Any,
 ) -> tuple[ReadResult, str]:
     """Fetch a table from OpenML, or read it from the cache; needs a network once.
 
     ``named`` is OpenML's number of the table, or its name: one of ``CATALOGUE`` is the
     table of that number, another one OpenML's oldest active table of the name. What was
-    fetched is cached in ``folder``; ``as_in`` is that of ``read_table``.
+    fetched is cached in ``folder``; ``as_in`` is that of ``read_table``, and so are the
+    ``options``, what is said of cells.
 
     Returned are the table, its target the last column, and its name with its number.
     TableError if there is no such table, OpenML cannot be reached, or it takes too
@@ -70,6 +75,6 @@ def read_openml(
     about, written = run_guarded(
         "openml_process", b"", wanted, folder=str(folder), asked=named
     )
-    found = read_table(written, about["title"], as_in=as_in)
+    found = read_table(written, about["title"], as_in=as_in, **options)
     notes = [*about["notes"], *found.notes]
     return replace(found, notes=notes), about["title"]

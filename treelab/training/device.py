@@ -13,6 +13,8 @@ def resolve_device(device: str | torch.device) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         found = torch.device(device)
+        if found.type not in ("cpu", "cuda"):
+            raise TypeError(f"nothing here is compiled for {found.type}")
     except (RuntimeError, TypeError) as error:
         raise ValueError(
             f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got {device!r}."

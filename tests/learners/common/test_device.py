@@ -23,3 +23,5 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
         resolve_device("cuda:0")
     with pytest.raises(ValueError, match="device must be 'auto'"):
         resolve_device("tpu core")
+    with pytest.raises(ValueError, match="device must be 'auto'"):
+        resolve_device("mps")

@@ -43,7 +43,7 @@ from treelab.trees.words import counted, left_out, listed
 class ReadOptions:
     """What a person may say of a file; what is left out, or None, is found out.
 
-    TableError if the delimiter is no character.
+    TableError if the delimiter is no character or the header no line.
     """
 
     # One character between fields, else found among comma, semicolon, tab, vertical bar
@@ -73,6 +73,11 @@ class ReadOptions:
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise TableError(
                 f"The delimiter must be one character, got {self.delimiter!r}."
+            )
+        if self.header is not None and self.header < 0:
+            raise TableError(
+                "The line that names the columns is counted from 1, or 0 if none does, "
+                f"got {self.header}."
             )
 
     def said_of(self, column: str) -> Said:

@@ -120,6 +120,8 @@ def check_target(y, n_rows: int, name: str, *, several: bool = False) -> np.ndar
     y = column_or_1d(y, warn=not several)
     if isinstance(y, pd.Series):
         y = y.to_numpy()
+    if y.dtype == object:  # a column of a mixed table's array: numbers among objects
+        y = pd.Series(y).infer_objects().to_numpy()
     if len(y) != n_rows:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has "
