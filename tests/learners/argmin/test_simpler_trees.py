@@ -86,6 +86,16 @@ def test_no_tree_of_the_path_has_more_leaves_than_allowed(most, predictor):
     assert model.score(X, y) > 0.6
 
 
+def test_a_limit_that_no_tree_of_the_depth_can_reach_changes_nothing():
+    X, y = wine()
+    free, limited = (
+        ArgminTreeClassifier(**{**QUICK, "depth": 2, "max_leaf_nodes": most}).fit(X, y)
+        for most in (None, 4)
+    )
+    assert free.path_.scores.equals(limited.path_.scores)
+    assert np.array_equal(free.predict_proba(X), limited.predict_proba(X))
+
+
 @pytest.mark.parametrize("formulation", ["ridge", "preference"])
 def test_a_split_with_one_child_left_gives_it_its_place(formulation):
     x = np.random.default_rng(0).normal(size=(200, 2))

@@ -149,8 +149,9 @@ class PathTraining:
         """Train the trees of each strength, nodes of one emptied at all later ones."""
         network, settings = self.network, self.settings
         self._train(settings.max_epochs)
-        if settings.max_leaf_nodes is not None:
-            network.empty_nodes(most_active(network, settings.max_leaf_nodes))
+        most = settings.max_leaf_nodes
+        if most is not None and most < 2**settings.depth:
+            network.empty_nodes(most_active(network, most))
             self._train_again("fewer leaves")
         if settings.sparse_splits:
             self._leave_out_columns()

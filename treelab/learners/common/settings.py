@@ -239,7 +239,7 @@ def recipe_setting() -> Any:
     return setting(
         "treelab",
         "Whether training follows treelab's recipe or the paper's: its method, and its "
-        "settings where it gives them. A setting that you change yourself stays.",
+        "settings where it gives them. One that you change from its default stays.",
         label="Recipe",
         choices=RECIPES,
     )
