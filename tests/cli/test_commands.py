@@ -169,6 +169,13 @@ def test_openml_without_a_network_is_a_sentence(command, desk, refused, monkeypa
     assert guarded.run_guarded is not offline
 
 
+@pytest.mark.parametrize("slot", ["gpu:0", "cuda", "cpu:0,", "cluster,cpu:0"])
+def test_a_worker_of_an_unknown_slot_does_not_start(slot, capsys):
+    with pytest.raises(SystemExit):
+        main(["worker", "--slot", slot])
+    assert "none of cpu:N, cuda:N, quick and cluster" in capsys.readouterr().err
+
+
 def test_what_is_said_of_cells_holds_for_tables_of_openml(desk, refused, monkeypatch):
     def fetched(*_, **__):
         return {"title": "sizes (OpenML 1)", "notes": []}, b"size,kind\n1,a\n-9,b\n"

@@ -87,3 +87,8 @@ def test_what_cannot_be_explained_is_refused(home, refused):
     run = add_run(RunStore(), "cart")
     assert "from 1 to" in refused("explain", run, "--row", "0")
     assert "export --format rules" in refused("explain", run, "--simple-rules")
+    row, rules = ("explain", run, "--row", "1"), ("explain", run, "--simple-rules")
+    assert "--sheet goes with --table" in refused(*row, "--sheet", "one")
+    assert "--header goes with --table" in refused(*row, "--header", "0")
+    assert "--share goes with --simple-rules" in refused(*row, "--share", "0.5")
+    assert "--table goes with --row" in refused(*rules, "--table", "new.csv")

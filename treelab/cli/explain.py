@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.cli.arguments import command, json_text
-from treelab.cli.tables import read_named_table
+from treelab.cli.tables import OF_FILE, read_named_table
 from treelab.data.columns import cast_column
 from treelab.data.problem import Problem
 from treelab.data.split import Rows
@@ -36,14 +36,16 @@ from treelab.trees.tree import Tree, knows_interval, predicts_several
     [file]
     ! --row N  number of a test row, from 1, as in the app; with --table: of its rows
     ! --simple-rules  write them as CSV (ensembles)
-    --share  weight above which one tree decides a row (default: 0.5)
+    --share  with --simple-rules: weight above which one tree decides a row (default:
+        0.5)
     --json  print JSON
     """,
     row=int,
-    share={"type": float, "default": 0.5},
+    share=float,
 )
 def explain(arguments: Namespace) -> None:
     """Explain one test row, or list the simple rules."""
+    _refuse_unread(arguments)
     store = RunStore(arguments.home)
     model, problem = store.model(arguments.run), store.run(arguments.run).problem
     test = problem.split(store.table(problem.table_id)).rows("test")
@@ -68,6 +70,17 @@ def explain(arguments: Namespace) -> None:
         print(json_text(_row_facts(model, row, target, test, arguments.row)))
         return
     _print_row(model, row, target, test)
+
+
+def _refuse_unread(arguments: Namespace) -> None:
+    """Raise ValueError for an option that the others leave nothing to say of."""
+    goes_with = dict.fromkeys(OF_FILE, "table") if arguments.table is None else {}
+    goes_with |= (
+        {"table": "row"} if arguments.simple_rules else {"share": "simple-rules"}
+    )
+    for name, other in goes_with.items():
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"--{name} goes with --{other}: leave --{name} out.")
 
 
 def _explain_each(arguments: Namespace, model: Tree, row, target, test: Rows) -> None:
@@ -141,13 +154,14 @@ def _row_facts(model: Model, row, target, test: Rows, number: int) -> dict:
     return found
 
 
-def _simple_rules(model: Model, test: Rows, share: float) -> pd.DataFrame:
+def _simple_rules(model: Model, test: Rows, share: float | None) -> pd.DataFrame:
     """Return a line for each rule that decides test rows by itself."""
     if not isinstance(model, WeightedTrees):
         raise ValueError("The model is one tree: export --format rules writes them.")
     names = ["tree", "test_rows", "correct", "mean_weight", "prediction", "rule"]
     if model.classes is None:
         names[2] = "mean_absolute_error"
+    share = 0.5 if share is None else share
     lines = [
         (
             own.estimator,

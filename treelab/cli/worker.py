@@ -1,11 +1,20 @@
 """``treelab worker``: train the runs that wait in a run store."""
 
-from argparse import Namespace
+import re
+from argparse import ArgumentTypeError, Namespace
 
 from treelab.cli.arguments import command
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.workers.cluster import SLOT, check_cluster
 from treelab.runs.workers.worker import Worker
+
+
+def _slots(text: str) -> str:
+    """Read slots, those of GPUs also as the app counts them, cuda:0#1."""
+    known = re.compile(r"quick|cpu:\d+|cuda:\d+(#\d+)?")
+    if text != SLOT and not all(map(known.fullmatch, text.split(","))):
+        raise ArgumentTypeError(f"{text!r} is none of cpu:N, cuda:N, quick and cluster")
+    return text
 
 
 @command(
@@ -21,7 +30,7 @@ from treelab.runs.workers.worker import Worker
         with commas, a process each (default: cpu:0)
     --end-when-unused  end when no app is left and no run waits
     """,
-    slot={"default": "cpu:0"},
+    slot={"type": _slots, "default": "cpu:0"},
 )
 def work(arguments: Namespace) -> None:
     """Train the runs that wait."""

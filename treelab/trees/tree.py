@@ -1070,7 +1070,9 @@ class Tree(Arrays):
         Its nodes have rows, but the impurity of one target alone is not known.
         """
         if isinstance(output, str) and output not in self.outputs:
-            names = " and ".join(map(repr, self.outputs)) or "one number"
+            if not self.outputs:
+                raise ValueError(f"The tree has one output: leave {output!r} out.")
+            names = " and ".join(map(repr, self.outputs))
             raise ValueError(f"The tree predicts {names}, not {output!r}.")
         place = self.outputs.index(output) if isinstance(output, str) else output
         return replace(
