@@ -46,10 +46,11 @@ def read_named_table(
     is allowed; ``as_in`` says how the table was written that a model learned from, see
     ``read_table``. Returns it with the file's name without its folder.
     """
+    of_file: dict = {name: getattr(arguments, name) for name in OF_FILE}
     if arguments.table.startswith(PREFIX):
         home = Path(getattr(arguments, "home", None) or default_home())
         named = arguments.table.removeprefix(PREFIX)
-        if given := [name for name in OF_FILE if getattr(arguments, name) is not None]:
+        if given := [name for name, said in of_file.items() if said is not None]:
             raise ValueError(
                 f"--{given[0]} is of a file, and {arguments.table} is none: leave "
                 f"--{given[0]} out."
@@ -59,10 +60,11 @@ def read_named_table(
     else:
         title = Path(arguments.table).name
         read = read_table(
-            *(Path(arguments.table), title),
+            Path(arguments.table),
+            title,
             as_in=as_in,
             one_column=one_column,
-            **{name: getattr(arguments, name) for name in OF_FILE},
+            **of_file,
             **_said_of_cells(arguments),
         )
     for note in read.notes:
