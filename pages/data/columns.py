@@ -287,7 +287,8 @@ def show_distribution(problem: Problem) -> None:
         st.caption(f"{meaning['meaning'].capitalize()}. {plain(meaning['reason'])}")
     found, table = cached.distribution_of(problem, name), cached.table(problem.table_id)
     times = {n for n in (name, problem.target) if holds_times(table, n)}
-    units = dict(problem.units) | dict.fromkeys(times, "")
+    units = replace(problem, columns=(name,)).table(table).attrs["units"]
+    units |= dict.fromkeys(times, "")
     titles = [named_with_unit(n, units.get(n, "")) for n in (name, problem.target)]
     are_times = problem.target in times
     number = short_time if are_times else significant
@@ -331,6 +332,8 @@ def show_odd(problem: Problem) -> None:
     """List the columns to check, each with what was seen."""
     facts = cached.column_facts(problem.table_id)
     odd = facts[facts["meaning"].isin(_ODD)]
+    done = [name for name, kind in problem.kinds if kind == "number"]
+    odd = odd[(odd["meaning"] != _MIXED) | ~odd["column"].isin(done)]
     own = (facts["meaning"] == "possible id") & (facts["column"] != problem.target)
     odd = pd.concat([odd, facts[own]])
     rows = odd[["column", "meaning", "reason"]].to_numpy().tolist()
@@ -352,7 +355,8 @@ def show_odd(problem: Problem) -> None:
 
 
 MOST_ROWS, MOST_HEIGHT = 5, 300  # of these, pixels: more are scrolled
-_ODD = ("id", "constant", "empty", "text", "numbers and words")
+_MIXED = "numbers and words"  # until it is chosen which of them count
+_ODD = ("id", "constant", "empty", "text", _MIXED)
 # Of what a column holds.
 _KINDS = dict.fromkeys(("whole number", "possible id"), "integer") | {
     "number": "decimal"

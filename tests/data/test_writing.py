@@ -85,9 +85,9 @@ def test_what_cannot_be_written_is_refused_in_a_sentence(tmp_path):
 
 def test_text_that_is_a_number_is_no_formula():
     numbers = ["-50,5", "+1.0", "-5%", "-1.5e-09", "+2E6", "-.5", "-1 234,50 €"]
-    numbers += ["-5 kg", "+12km/h", "-3.5 °C", "-4 m²"]
+    numbers += ["-5 kg", "+12km/h", "-3.5 °C", "-4 m²", "-$1,200.50", "+€5"]
     formulas = ["-1+1", "-(1)", "-e5", "-1e(", "-2 A1", "+A1", "-1e5+1", "-,"]
-    formulas += ["-2 kg+1", "-2kg(1)", "-2 R1C1", "-2 a!b"]
+    formulas += ["-2 kg+1", "-2kg(1)", "-2 R1C1", "-2 a!b", "-$A$1", "-$5+1"]
     frame = pd.DataFrame({"x": numbers + formulas})
     assert defused(frame)["x"].tolist() == numbers + [f"'{own}" for own in formulas]
 

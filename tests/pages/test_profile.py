@@ -1,6 +1,9 @@
 """The tab Columns says what is in a table before anything is trained."""
 
+from dataclasses import replace
+
 from tests.pages.stores import table
+from treelab.data.reading.read_table import read_table
 
 
 def words(app):
@@ -24,6 +27,23 @@ def test_a_table_is_profiled_and_another_column_shown(visit, store):
     box.select("colour").run()
     assert not app.exception
     assert "3 different texts" in words(app)
+
+
+def test_numbers_among_words_are_profiled_as_the_chosen_type_reads_them(visit, store):
+    cells = [f"${1000 + 7 * i:,}" if i % 4 else "refused" for i in range(80)]
+    lines = [f"{cell!r},{'uv'[i % 2]}" for i, cell in enumerate(cells)]
+    text = "\n".join(["income,bought", *lines]).replace("'", '"')
+    frame = read_table(text.encode(), "incomes.csv").frame
+    app = visit("data", table=store.add_table(frame, "incomes"), tab="Columns")
+    assert "numbers and words" in app.table[0].value["What"].tolist()
+    assert "No value is missing." in words(app)
+    problem = app.session_state["problem"]
+    kinds = {"columns": ("income",), "kinds": (("income", "number"),)}
+    app.session_state["problem"] = replace(problem, **kinds)
+    app.run()
+    assert "Columns to check" in [own.value for own in app.subheader]
+    assert not app.table
+    assert "missing in income, 25% of its rows" in words(app)
 
 
 def test_a_target_that_cannot_be_learned_is_refused_here_too(visit):

@@ -12,12 +12,14 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from treelab.trees.words import CURRENCIES
+
 MOST_EXCEL_ROWS, MOST_EXCEL_COLUMNS = 1_048_576, 16_384
-# -50,5 and -1e-9 € are no formulas, though they are text, nor are -5 kg and signs
-# alone, as classes may be called.
+# -50,5, -$50 and -1e-9 € are no formulas, though they are text, nor are -5 kg and
+# signs alone, as classes may be called.
 NO_FORMULA = re.compile(
-    r"[+-](\d|[.,]\d)[\d.,' \u00a0\u202f]*([eE][+-]?\d+)?"
-    r"[ \u00a0\u202f]?([%€$£]|(°|[^\W\d_])([^\W\d_]|/)*)?"
+    rf"[+-][{CURRENCIES}]?(\d|[.,]\d)[\d.,' \u00a0\u202f]*([eE][+-]?\d+)?"
+    rf"[ \u00a0\u202f]?([%{CURRENCIES}]|(°|[^\W\d_])([^\W\d_]|/)*)?"
     r"|[+-]+"
 )
 MOST_EXCEL_LETTERS = 32_767  # of one cell

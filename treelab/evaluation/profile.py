@@ -528,8 +528,20 @@ class RowFacts:
     n_contradicting: int
 
 
+def _as_chosen(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
+    """Return a table, the columns to predict from of the kinds that a person chose.
+
+    What shows no number is missing in a column that was made numbers.
+    """
+    chosen = [name for name in dict(problem.kinds) if name in problem.columns]
+    if not chosen:
+        return frame
+    return frame.assign(**replace(problem, columns=chosen).table(frame))
+
+
 def row_facts(frame: pd.DataFrame, problem: Problem) -> RowFacts:
     """Count a table's rows, its missing cells, repeated and contradicting rows."""
+    frame = _as_chosen(frame, problem)
     gaps = frame.isna().sum(axis=1)
     hashes = partial(pd.util.hash_pandas_object, index=False)
     cells = frame.apply(hashes)  # once, as those of words are slow
@@ -561,6 +573,7 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     few for so many classes, adjusted for the number of columns).
     NaN, "" and False for a regression and for the target itself.
     """
+    frame = _as_chosen(frame, problem)
     # Here: a table is shown before its columns are looked through.
     from scipy.stats import false_discovery_control
 

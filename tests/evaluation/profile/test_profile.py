@@ -18,6 +18,7 @@ from treelab.evaluation.profile import (
     missing_words,
     row_facts,
 )
+from treelab.trees.cells import CellForm, note_forms
 from treelab.trees.dates import decimal_years
 from treelab.trees.words import parse
 
@@ -61,6 +62,19 @@ def test_gaps_are_held_against_the_classes():
     assert gaps.loc[0, ["lowest_in", "highest_in"]].tolist() == ["yes", "no"]
     whole = frame.drop(columns=["a", "b"]).assign(a=range(4))
     assert missing_by_column(whole, make_problem(whole, "y", columns=["a"])).empty
+
+
+def test_what_shows_no_number_is_missing_where_number_is_chosen():
+    frame = pd.DataFrame({"a": ["$1", "no", "no", "$4"], "y": ["u", "v", "v", "u"]})
+    note_forms(frame, {"a": CellForm("category", unit="$", example="$1")})
+    as_words = make_problem(frame, "y", columns=["a"])
+    assert row_facts(frame, as_words).missing_share == 0
+    assert missing_by_column(frame, as_words).empty
+    problem = replace(as_words, kinds=(("a", "number"),))
+    facts = row_facts(frame, problem)
+    assert (facts.missing_share, facts.n_complete) == (2 / 8, 2)
+    gaps = missing_by_column(frame, problem)
+    assert gaps.loc[0, ["missing", "lowest", "highest"]].tolist() == [0.5, 0.0, 1.0]
 
 
 def test_what_goes_together_is_strong_and_chance_is_not(rng):
