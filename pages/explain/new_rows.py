@@ -210,6 +210,7 @@ def _show_rows(loaded: LoadedRun, given: cached.GivenTable) -> None:
         words += [heaviest] * loaded.is_ensemble + [ON_TOP] * loaded.model.has_predictor
         X = cached.ready_table(loaded, given).X
         words.append(predictions.empty_branch_note(loaded.model, X))
+    words += predictions.reading_notes(loaded.model, predicted)
     st.caption(plain(" ".join(words)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         titles = {ending: own.title for ending, own in FORMATS.items()}

@@ -58,8 +58,9 @@ def percents(**columns: str) -> dict:
 
 
 def plain(text: object) -> str:
-    """Return text that Streamlit's Markdown shows as it stands."""
-    return re.sub(r"([\\`*_{}\[\]()#|~$:<>!+-])", r"\\\1", str(text))
+    """Return text that Streamlit's Markdown shows as it stands, on one line."""
+    one_line = re.sub(r"\s*[\r\n\v\f\x85\u2028\u2029]\s*", " ", str(text))
+    return re.sub(r"([\\`*_{}\[\]()#|~$:<>!+-])", r"\\\1", one_line)
 
 
 def guarded(draw: Callable[..., None], key: str = "") -> Callable[..., None]:

@@ -39,6 +39,10 @@ def test_no_mark_of_markdown_is_left_bare(text):
             assert written[place - 1] == "\\"
 
 
+def test_a_name_of_several_lines_ends_no_heading():
+    assert plain("“a\r\n\n b” for 50%") == "“a b” for 50%"
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_shades_step_back_towards_the_ground(mode):
     background = palette(mode).background

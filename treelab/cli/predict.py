@@ -19,6 +19,7 @@ from treelab.evaluation.predictions import (
     new_table,
     parts_of,
     prediction_columns,
+    reading_notes,
     trained_on_note,
     with_amounts,
     with_predictions,
@@ -80,6 +81,7 @@ def predict(arguments: Namespace) -> None:
     notes = list(table.notes)
     if {"leaf", "rule"} & set(arguments.columns):
         notes += filter(None, [empty_branch_note(model, table.X)])
+    notes += reading_notes(model, predicted)
     scores, note = new_scores(model, read.frame, table.X, problem)
     if scores and run is not None and run.learner != IMPORTED:
         stored = RunStore(arguments.home).table(run.problem.table_id)

@@ -22,9 +22,9 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature, forms_of_model, known_forms
 from treelab.trees.frames import form_of_moments, plain_column
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
-from treelab.trees.text import leaf_rules, target_number, target_text
+from treelab.trees.text import leaf_rules, predicts_times, target_number, target_text
 from treelab.trees.tree import Tree, knows_interval, predicts_several
-from treelab.trees.words import counted, listed, percent
+from treelab.trees.words import clean, counted, listed, percent
 
 # Predictions as columns: probabilities, the leaf, its rule, the tree that decides.
 
@@ -143,6 +143,32 @@ def empty_branch_note(model: Model, X: pd.DataFrame) -> str:
         "rule are those at which the tree goes on as it is shown."
     )
     return words if n_rows else ""
+
+
+def reading_notes(model: Model, predicted: pd.DataFrame) -> list[str]:
+    """Return what to know of columns of predictions, as ``prediction_columns`` are.
+
+    That times are in hours, and how many rows are predicted less than likeliest.
+    """
+    notes = []
+    values = [n for n in predicted if str(n).startswith(("prediction", "quantile"))]
+    if predicts_times(model) and values and len(predicted):
+        first = float(predicted[values[0]].iloc[0])
+        notes.append(
+            f"Predictions are in hours: {first:.4g} is {target_number(model, first)}."
+        )
+    names = [f"probability of {label}" for label in model.classes or ()]
+    if names and {"prediction", *names} <= set(predicted):
+        proba = predicted[names].to_numpy()
+        places = {str(label): place for place, label in enumerate(model.classes or ())}
+        chosen = predicted["prediction"].map(str).map(places).to_numpy()
+        n_rows = int((proba[np.arange(len(proba)), chosen] < proba.max(axis=1)).sum())
+        if n_rows:
+            notes.append(
+                f"In {counted(n_rows, 'row')} the predicted class is not the "
+                "likeliest, as classes are weighed, or the leaf's own rows chose."
+            )
+    return notes
 
 
 def _deciding(model: Model, X: pd.DataFrame, *, with_rule: bool) -> dict:
@@ -445,7 +471,9 @@ def predicted_words(model: Model, predicted: pd.Series) -> str:
         return f"{n_rows}: {name} {mean} on average, from {low} to {high}"
     counts = predicted.map(str).value_counts()
     shares = (counts.head(3) / len(predicted)).items()
-    most = ", ".join(f"“{label}” for {percent(share)}" for label, share in shares)
+    most = ", ".join(
+        f"“{clean(label)}” for {percent(share)}" for label, share in shares
+    )
     if len(counts) > 3:
         most += f" and {counted(len(counts) - 3, 'other class', 'other classes')}"
     return f"{n_rows}: {model.target} is predicted {most}"

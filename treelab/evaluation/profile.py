@@ -533,7 +533,7 @@ def _as_chosen(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
 
     What shows no number is missing in a column that was made numbers.
     """
-    chosen = [name for name in dict(problem.kinds) if name in problem.columns]
+    chosen = tuple(name for name, _ in problem.kinds if name in problem.columns)
     if not chosen:
         return frame
     return frame.assign(**replace(problem, columns=chosen).table(frame))

@@ -15,10 +15,15 @@ from treelab.evaluation.predictions import (
     new_scores,
     new_table,
     parts_of,
+    predicted_words,
     prediction_columns,
+    reading_notes,
     with_predictions,
 )
 from treelab.learners.cart.estimators import CartRegressor
+from treelab.trees.cells import HOURS, CellForm
+from treelab.trees.feature import Feature
+from treelab.trees.tree import Tree
 
 FRAME = table()
 SPLIT = make_problem(FRAME, "kind", columns=("radius", "texture $x$", "colour")).split(
@@ -126,6 +131,35 @@ def test_rows_in_a_branch_that_no_training_row_took_are_counted():
     lonely = TREE.with_rows(X[1:], ["fine"])
     assert empty_branch_note(lonely, X).startswith("1 row takes a branch")
     assert empty_branch_note(TREE, X) == ""
+
+
+def test_a_class_that_is_not_the_likeliest_is_said_to_be_predicted():
+    X, parts = pd.DataFrame({"kg": [1.0, 2.0, 8.0]}), ("prediction", "probabilities")
+    leaves = [[0.6, 0.4], [0.1, 0.9]]
+    tree = Tree.complete(
+        (Feature("kg"),), [0], [5.0], [True], leaves, classes=("a", "b")
+    )
+    assert reading_notes(tree, prediction_columns(tree, X, parts)) == []
+    weighed = replace(tree, decision=np.array([1, 1, 1]))
+    found = prediction_columns(weighed, X, parts)
+    (note,) = reading_notes(weighed, found)
+    assert note.startswith("In 2 rows the predicted class is not the likeliest, as")
+    assert reading_notes(weighed, found[["prediction"]]) == []
+
+
+def test_predicted_times_are_said_to_be_hours():
+    form = CellForm(unit=HOURS, times="h:mm")
+    X = pd.DataFrame({"kg": [1.0, 8.0]})
+    names = {"target": "took", "target_unit": HOURS, "target_form": form}
+    tree = Tree.complete((Feature("kg"),), [0], [5.0], [True], [0.75, 2.5], **names)
+    found = prediction_columns(tree, X, ("prediction", "leaf"))
+    assert reading_notes(tree, found) == ["Predictions are in hours: 0.75 is 0:45."]
+    assert reading_notes(tree, found[["leaf"]]) == []
+
+
+def test_a_class_of_two_lines_is_named_on_one():
+    found = pd.Series(["a\n b", "c"], name="prediction")
+    assert "“a b” for 50%, “c” for 50%" in predicted_words(TREE, found)
 
 
 def test_a_name_that_the_table_has_already_is_refused():
