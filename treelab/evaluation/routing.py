@@ -13,7 +13,14 @@ from treelab.trees.feature import as_table, known_forms
 from treelab.trees.pruning_path import Model
 from treelab.trees.text import prediction_label, split_text, target_number, target_unit
 from treelab.trees.tree import Tree
-from treelab.trees.words import counted, listed, percent, significant, with_unit
+from treelab.trees.words import (
+    counted,
+    listed,
+    percent,
+    range_text,
+    significant,
+    with_unit,
+)
 
 # How many rows of each group pass each node of a tree, or of any hierarchy.
 
@@ -78,8 +85,11 @@ def row_groups(
     band, (low, high) = target_bands(y_train, target)
     first, last = (target_number(model, own) for own in (low, high))
     unit = target_unit(model)
-    last = with_unit(last, unit)
-    ranges = (f"up to {with_unit(first, unit)}", f"{first} to {last}", f"above {last}")
+    ranges = (
+        f"up to {with_unit(first, unit)}",
+        range_text(first, " to ", last, unit),
+        f"above {with_unit(last, unit)}",
+    )
     return {
         f"{name} ({text})": band == name
         for name, text in zip(BANDS, ranges)

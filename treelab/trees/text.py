@@ -36,6 +36,7 @@ from treelab.trees.words import (
     percent,
     probability,
     quoted,
+    range_text,
     short,
     short_names,
     short_time,
@@ -272,8 +273,8 @@ class NumberCondition(_ColumnCondition):
             return with_unit(f"{name} {self.bound}", self.feature.unit)
         signs = ("≤", "<") if is_date else ("<", "≤")
         low, high = (low, high) if is_date else evened(low, high)
-        text = f"{low} {signs[0]} {name} {signs[1]} {high}"
-        return with_unit(text, self.feature.unit)
+        between = f" {signs[0]} {name} {signs[1]} "
+        return range_text(low, between, high, self.feature.unit)
 
     @property
     def bound(self) -> str:
@@ -612,10 +613,10 @@ def interval_text(model: object, X: pd.DataFrame) -> str:
         near = min(near, 0.51 * 10.0**-n_decimals)
         texts = near_text(low, near), near_text(high, near)
     ends = [*map(grouped, evened(*texts))]
-    words = f"{share} between {ends[0]} and {ends[1]}"
+    unit = model.target_unit
     if low == high:  # of counts, say, of which nearly all are 0
-        words = f"{share} are {ends[0]}"
-    return with_unit(words, model.target_unit)
+        return with_unit(f"{share} are {ends[0]}", unit)
+    return f"{share} between {range_text(ends[0], ' and ', ends[1], unit)}"
 
 
 def likelier_text(model, X: pd.DataFrame) -> str:

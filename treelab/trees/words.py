@@ -312,6 +312,16 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text}{unit}" if unit == "%" else f"{text} {unit}".rstrip()
 
 
+def range_text(low: str, between: str, high: str, unit: str) -> str:
+    """Return two ends with their unit: "7 and 12 mm", and "$7 and $12" of a currency.
+
+    What stands ``between`` is written as it is.
+    """
+    if unit and unit[-1] in CURRENCIES:
+        low = with_unit(low, unit)
+    return f"{low}{between}{with_unit(high, unit)}"
+
+
 def named_with_unit(name: object, unit: str) -> str:
     """Write what an axis shows, with its unit: "weight (kg)"."""
     return f"{name} ({unit})" if unit else str(name)

@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelab.trees.words import clean, listed, quoted, short, short_names, with_unit
+from treelab.trees.words import (
+    HOURS,
+    clean,
+    listed,
+    quoted,
+    range_text,
+    short,
+    short_names,
+    with_unit,
+)
 
 
 def test_units_follow_their_number():
@@ -22,6 +31,13 @@ def test_units_follow_their_number():
 )
 def test_the_sign_of_a_currency_stands_before_the_last_number(text, unit, written):
     assert with_unit(text, unit) == written
+
+
+def test_both_ends_of_a_range_have_the_sign_of_a_currency():
+    assert range_text("−1,500", " < x ≤ ", "20", "$") == "−$1,500 < x ≤ $20"
+    assert range_text("0.7", " and ", "1.2", "mm") == "0.7 and 1.2 mm"
+    assert range_text("9:48", " to ", "10:12", HOURS) == "9:48 to 10:12"
+    assert range_text("1", " to ", "2", "") == "1 to 2"
 
 
 @pytest.mark.parametrize(
