@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from treelab.figures.layout import picture_file
-from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx
+from treelab.trees.code import LANGUAGES, ensemble_languages, to_onnx, tree_languages
 from treelab.trees.dot import to_dot
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import Model
@@ -41,7 +41,8 @@ def tree_files(model: Model, tree: Tree) -> dict[str, TreeFile]:
         "Picture (DOT)": ("dot", partial(to_dot, tree), "text/vnd.graphviz")
     }
     if not model.has_predictor:
-        for title, ending, write in LANGUAGES.values():
+        for name in tree_languages(tree):
+            title, ending, write = LANGUAGES[name]
             files[title] = ending, partial(write, tree), "text/plain"
         if HAS_ONNX:
             files["ONNX"] = "onnx", partial(to_onnx, tree), _BINARY

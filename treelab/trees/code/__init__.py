@@ -17,6 +17,7 @@ from treelab.trees.code.python import to_python
 from treelab.trees.code.sql import to_sql
 from treelab.trees.code.writer import fixed_weights
 from treelab.trees.ensemble import WeightedTrees
+from treelab.trees.tree import Tree
 
 __all__ = [
     "LANGUAGES",
@@ -26,6 +27,7 @@ __all__ = [
     "to_pmml",
     "to_python",
     "to_sql",
+    "tree_languages",
 ]
 
 # What each is called, the ending of its file, and what writes it.
@@ -35,6 +37,11 @@ LANGUAGES: dict[str, tuple[str, str, Callable[[Any], str]]] = {
     "c": ("C function", "c", to_c),
     "pmml": ("PMML", "pmml", to_pmml),
 }
+
+
+def tree_languages(tree: Tree) -> tuple[str, ...]:
+    """Return those of ``LANGUAGES`` that hold a tree, also one of several outputs."""
+    return ("python", "sql") if tree.outputs else tuple(LANGUAGES)
 
 
 def ensemble_languages(model: WeightedTrees) -> tuple[str, ...]:
