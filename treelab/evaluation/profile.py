@@ -567,10 +567,11 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
     """Return the columns with missing values, most of them first.
 
     ``column``; ``missing``, the fraction of all rows; ``lowest`` and ``highest``, the
-    fraction among the rows of two classes between which it differs most, and
-    ``lowest_in`` and ``highest_in``, which they are; ``differs``, whether classes lack
-    values by more than chance (chi-square test, exact by random draws where gaps are
-    few for so many classes, adjusted for the number of columns).
+    fraction among the rows of the two classes that lie furthest below and above that of
+    all, in standard errors, and ``lowest_in`` and ``highest_in``, which they are;
+    ``differs``, whether classes lack values by more than chance (chi-square test, exact
+    by random draws where gaps are few for so many classes, adjusted for the number of
+    columns).
     NaN, "" and False for a regression and for the target itself.
     """
     frame = _as_chosen(frame, problem)
@@ -588,11 +589,16 @@ def missing_by_column(frame: pd.DataFrame, problem: Problem) -> pd.DataFrame:
         row = {"column": str(name), "missing": float(gaps.mean()), "p_value": 1.0}
         row |= {"lowest": np.nan, "highest": np.nan, "lowest_in": "", "highest_in": ""}
         if classes is not None and str(name) != problem.target and len(classes):
-            shares = gaps[classes.index].groupby(classes).mean()
-            row |= {"lowest": shares.min(), "highest": shares.max()}
-            row |= {"lowest_in": shares.idxmin(), "highest_in": shares.idxmax()}
+            own = gaps[classes.index]
+            shares, rows = own.groupby(classes).mean(), classes.value_counts()
+            # As of ``telling_bin``: a class of few rows has an odd fraction by chance.
+            n_rows = rows[shares.index].to_numpy(float)
+            away = (shares.to_numpy(float) - own.mean()) * np.sqrt(n_rows)
+            least, most = int(away.argmin()), int(away.argmax())
+            row |= {"lowest": shares.iloc[least], "highest": shares.iloc[most]}
+            row |= {"lowest_in": shares.index[least], "highest_in": shares.index[most]}
             if shares.min() < shares.max():
-                counts = pd.crosstab(classes, gaps[classes.index])
+                counts = pd.crosstab(classes, own)
                 row["p_value"] = _dependence_p(counts.to_numpy())
         found.append(row)
     columns = ["column", "missing", "lowest", "highest", "lowest_in", "highest_in"]

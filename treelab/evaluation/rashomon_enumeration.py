@@ -520,7 +520,8 @@ class _Search:
     def score_below(self, split: int, found: _Found) -> None:
         """Score all trees with this root; ``found`` takes the good ones."""
         one, other = self.sides(split)
-        self.n_trees += float(len(one.sums)) * float(len(other.sums))
+        n_leaves = _are_one_leaf(one.label[:1], other.label[:1]).sum()  # no tree of two
+        self.n_trees += float(len(one.sums)) * float(len(other.sums)) - n_leaves
         left = self._splits.left[split]
         (first, n_one, _), (second, n_other, _) = one.groups, other.groups
         some = self._hopeful(one.sums[first], ~left, found.floor)

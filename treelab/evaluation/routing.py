@@ -392,8 +392,8 @@ def routing_shift(tree: Tree, fitted: np.ndarray, rows: np.ndarray) -> RoutingSh
     ]
     splits["differs"] = splits["p_value"] < BY_CHANCE
     leaf = np.flatnonzero(tree.is_leaf)
-    by_chance = (len(leaf) - 1) * (1 / rows[0] + 1 / fitted[0])
-    return RoutingShift(splits, stability_index(fitted[leaf], rows[leaf]), by_chance)
+    counts = fitted[leaf], rows[leaf]
+    return RoutingShift(splits, stability_index(*counts), _index_by_chance(*counts))
 
 
 def stability_index(expected: np.ndarray, actual: np.ndarray) -> float:
@@ -403,11 +403,37 @@ def stability_index(expected: np.ndarray, actual: np.ndarray) -> float:
     is added to each bin (n_bins,). Below 0.1 it is usually called little, above 0.25
     large.
     """
-    p, q = (
-        (count + _UNSEEN) / (count.sum() + _UNSEEN * len(count))
-        for count in (np.asarray(expected), np.asarray(actual))
-    )
-    return float(((q - p) * np.log(q / p)).sum())
+    expected, actual = np.asarray(expected), np.asarray(actual)
+    totals = expected.sum(), actual.sum()
+    return float(_index_terms(expected, actual, *totals, len(actual)).sum())
+
+
+def _index_terms(expected, actual, n_expected, n_actual, n_bins: int) -> np.ndarray:
+    """Return what bins with so many rows, of so many in all, add to the PSI."""
+    p = (expected + _UNSEEN) / (n_expected + _UNSEEN * n_bins)
+    q = (actual + _UNSEEN) / (n_actual + _UNSEEN * n_bins)
+    return (q - p) * np.log(q / p)
+
+
+def _index_by_chance(expected: np.ndarray, actual: np.ndarray) -> float:
+    """Return the mean PSI of all ways to tell which of the rows are the actual ones.
+
+    The usual ``(n_bins - 1) * (1 / n + 1 / m)`` is three times that where bins have few
+    rows. What a bin adds is known for each number of actual rows that it may hold.
+    """
+    from scipy.stats import hypergeom
+
+    both, n_actual, n_expected = expected + actual, actual.sum(), expected.sum()
+    mean = both * (n_actual / (n_expected + n_actual))
+    reach = 6 * np.sqrt(mean) + 10  # numbers further off hardly ever happen
+    least = np.maximum(mean - reach, np.maximum(both - n_expected, 0)).astype(int)
+    most = np.minimum(mean + reach, np.minimum(both, n_actual)).astype(int)
+    n_ways = most - least + 1
+    bins = np.repeat(np.arange(len(both)), n_ways)
+    held = least[bins] + np.arange(len(bins)) - (n_ways.cumsum() - n_ways)[bins]
+    chance = hypergeom(n_expected + n_actual, both[bins], n_actual).pmf(held)
+    totals = n_expected, n_actual, len(both)
+    return float(chance @ _index_terms(both[bins] - held, held, *totals))
 
 
 def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
@@ -428,7 +454,7 @@ def shift_by_month(tree: Tree, fitted: np.ndarray, leaf, month) -> pd.DataFrame:
         if name:
             shift = routing_shift(tree, fitted, rows)
             found.append((name, int(rows[0]), shift.psi, shift.psi_by_chance))
-            least.append(shift.splits["p_value"].min())
+            least.append(shift.splits["p_value"].to_numpy().min(initial=1.0))
     table = pd.DataFrame(found, columns=["month", "rows", "psi", "psi_by_chance"])
     table["differs"] = false_discovery_control(least) < BY_CHANCE if found else []
     return table

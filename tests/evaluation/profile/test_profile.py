@@ -342,6 +342,22 @@ def test_gaps_of_rare_classes_by_chance_do_not_depend_on_the_target():
     assert "100% of q" in missing_words(missing_by_column(of_one, problem))
 
 
+def test_gaps_are_told_of_the_class_that_lacks_values_not_of_a_rare_one():
+    told = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        share = 1 / np.arange(1, 41)
+        label = rng.choice(40, 2000, p=share / share.sum())
+        gaps = rng.random(2000) < np.where(label == 0, 0.25, 0.05)
+        y = np.char.add("c", label.astype(str))
+        frame = pd.DataFrame({"a": rng.normal(size=2000), "y": y}).mask(
+            pd.DataFrame({"a": gaps, "y": False})
+        )
+        words = missing_words(missing_by_column(frame, make_problem(frame, "y")))
+        told += "% of c0, " in words
+    assert told >= 28  # the highest fraction of all is that of c0 in 22
+
+
 def noise(seed: int, task: str) -> tuple[pd.DataFrame, np.ndarray]:
     """Ten columns that tell nothing of the target, and the numbers it is made of."""
     rng = np.random.default_rng(seed)

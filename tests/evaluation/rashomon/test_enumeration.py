@@ -118,6 +118,8 @@ def test_the_set_is_what_trying_every_tree_finds(
     assert len(ours) == len(found) > 1
     assert ours.keys() == good.keys()
     assert all(ours[key] == pytest.approx(good[key]) for key in good)
+    assert found.complete is not None
+    assert found.complete.n_trees == len(brute)  # no split into two leaves of one class
     assert found.complete.above < found.score.min()
 
 

@@ -81,6 +81,21 @@ def test_by_chance_the_index_is_what_rows_drawn_alike_have():
     assert mean == pytest.approx(shifts[0].psi_by_chance, rel=0.25)
 
 
+def test_by_chance_the_index_of_few_rows_is_the_mean_over_their_relabellings():
+    tree, X = complete_tree(3)
+    rng = np.random.default_rng(2)
+    counts, is_leaf = tree.decision_path(X), tree.is_leaf
+    for n_fitted, n_rows in ((30, 4), (60, 12), (400, 400)):
+        fitted, rows = (
+            counts[rng.integers(0, len(X), n)].sum(axis=0) for n in (n_fitted, n_rows)
+        )
+        both = (fitted + rows)[is_leaf]
+        drawn = rng.multivariate_hypergeometric(both, n_rows, size=4_000)
+        mean = np.mean([stability_index(both - own, own) for own in drawn])
+        found = routing_shift(tree, fitted, rows).psi_by_chance
+        assert found == pytest.approx(mean, rel=0.05)
+
+
 def test_months_are_held_against_the_fitted_rows_one_by_one():
     tree, X = complete_tree(2)
     leaf = tree.apply(X)
@@ -97,3 +112,6 @@ def test_months_are_held_against_the_fitted_rows_one_by_one():
 def test_a_tree_of_one_leaf_cannot_tell_rows_apart():
     shift = routing_shift(tree_of(0), np.array([9]), np.array([2]))
     assert (shift.psi, shift.psi_by_chance, shift.n_differing) == (0, 0, 0)
+    month = np.array(["2024-01", "2024-02"])
+    found = shift_by_month(tree_of(0), np.array([9]), np.zeros(2, int), month)
+    assert found["differs"].tolist() == [False, False]
