@@ -181,17 +181,20 @@ def test_a_predictor_on_top_is_written_whole_or_not_at_all(
     assert ON_TOP in capsys.readouterr().err
 
 
-def test_a_files_ending_says_how_it_is_written(trained, tmp_path):
-    for name in ("tree.csv", "tree.onnx", "tree.html", "tree.py", "m.treelab", "odd.x"):
+def test_a_files_ending_says_how_it_is_written(trained, tmp_path, refused):
+    for name in ("tree.csv", "tree.onnx", "tree.html", "tree.py", "m.treelab", "odd"):
         file = tmp_path / name
         assert main(["export", trained, "-o", str(file)]) == 0
     rules = (tmp_path / "tree.csv").read_bytes()
-    assert rules == (tmp_path / "odd.x").read_bytes()
+    assert rules == (tmp_path / "odd").read_bytes()
     page = (tmp_path / "tree.html").read_text("utf-8")
     assert page.lower().startswith("<!doctype html>")
     assert "def predict" in (tmp_path / "tree.py").read_text("utf-8")
     kept = load(tmp_path / "m.treelab")
     assert to_text(shown_tree(kept)) == to_text(RunStore().model(trained))
     assert rules not in (tmp_path / "tree.onnx").read_bytes()
+    sentence = refused("export", trained, "-o", str(tmp_path / "tree.svg"))
+    assert "The ending .svg is of no format here" in sentence
+    assert not (tmp_path / "tree.svg").exists()
     assert main(["export", trained, "--format", "dot", "-o", str(file)]) == 0
     assert file.read_text("utf-8").startswith("digraph")

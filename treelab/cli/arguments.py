@@ -21,6 +21,7 @@ from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore, default_home
 from treelab.trees.date_parts import PARTS
 from treelab.trees.pruning_path import Model
+from treelab.trees.words import joined
 
 EXIT_CODES = """exit codes: 0 done; 1 done, but all is not well (doctor);
 2 refused, a sentence on standard error says why; 130 interrupted"""
@@ -264,10 +265,19 @@ def json_text(facts: dict | list, indent: int | None = 1) -> str:
 def format_of(arguments: Namespace, by_ending: Mapping[str, str], other: str) -> str:
     """Return the format that ``--format`` names, else what the output's ending means.
 
-    ``other`` is that of a file with none of the endings, and of standard output.
+    ``other`` is that of a file without an ending, and of standard output. ValueError of
+    another ending, as what opens such files expects what they are called.
     """
     ending = Path(arguments.output or "").suffix.lower().removeprefix(".")
-    return arguments.format or by_ending.get(ending, other)
+    if arguments.format or not ending:
+        return arguments.format or other
+    if ending not in by_ending:
+        raise ValueError(
+            f"The ending .{ending} is of no format here, as "
+            f"{joined([f'.{own}' for own in by_ending])} are: change it, or say "
+            "--format."
+        )
+    return by_ending[ending]
 
 
 def write_output(arguments: Namespace, content: str | bytes) -> None:

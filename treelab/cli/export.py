@@ -34,7 +34,7 @@ FORMATS = ("rules", "text", "dot", "json", "html", "model", "onnx", *LANGUAGES)
     """
     [model]
     [output]
-    --format  default: what the ending of the output says, else rules
+    --format  default: what the ending of the output says; rules without one
     --estimator N  which tree of an ensemble, from 0; model, onnx, python, c, json
         and, of a random forest, pmml hold all of them without it
     --of NAME  of a tree of several outputs, the one to write

@@ -5,6 +5,8 @@ from argparse import Namespace
 from treelab.cli.arguments import command, format_of, write_output
 from treelab.runs.store.run_store import RunStore
 
+ENDINGS = {"html": "html", "htm": "html", "md": "md"}
+
 
 @command(
     "report",
@@ -16,7 +18,7 @@ from treelab.runs.store.run_store import RunStore
     in Markdown.
 
     runs RUN  ids of one to four runs
-    --format  default: what the ending of the output says, else html
+    --format  default: what the ending of the output says; html without one
     [output]
     [home]
     """,
@@ -29,7 +31,7 @@ def report(arguments: Namespace) -> None:
 
     store = RunStore(arguments.home)
     runs = [store.run(run_id) for run_id in dict.fromkeys(arguments.runs)]
-    if format_of(arguments, {"md": "md"}, "html") == "md":
+    if format_of(arguments, ENDINGS, "html") == "md":
         if len(runs) > 1:
             raise ValueError("A model card is of one run; name one, or write HTML.")
         write_output(arguments, model_card(store, runs[0]))

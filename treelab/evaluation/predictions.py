@@ -22,9 +22,15 @@ from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import Feature, forms_of_model, known_forms
 from treelab.trees.frames import form_of_moments, plain_column
 from treelab.trees.pruning_path import Model, shown_tree, takes_empty_branch
-from treelab.trees.text import leaf_rules, predicts_times, target_number, target_text
+from treelab.trees.text import (
+    leaf_rules,
+    predicts_times,
+    target_number,
+    target_text,
+    target_unit,
+)
 from treelab.trees.tree import Tree, knows_interval, predicts_several
-from treelab.trees.words import clean, counted, listed, percent
+from treelab.trees.words import clean, counted, listed, percent, range_text
 
 # Predictions as columns: probabilities, the leaf, its rule, the tree that decides.
 
@@ -468,7 +474,8 @@ def predicted_words(model: Model, predicted: pd.Series) -> str:
         mean = target_text(model, predicted.mean())
         ends = predicted.min(), predicted.max()
         low, high = (target_number(model, own) for own in ends)
-        return f"{n_rows}: {name} {mean} on average, from {low} to {high}"
+        reach = range_text(low, " to ", high, target_unit(model))
+        return f"{n_rows}: {name} {mean} on average, from {reach}"
     counts = predicted.map(str).value_counts()
     shares = (counts.head(3) / len(predicted)).items()
     most = ", ".join(

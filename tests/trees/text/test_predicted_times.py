@@ -42,6 +42,9 @@ def test_a_predicted_time_is_written_as_one():
     assert " of 1:37:30 because" in because_sentence(tree, X[:1])
     words = predicted_words(tree, pd.Series(tree.predict(X), name="prediction"))
     assert words == "4 rows: took 1:37:30 on average, from 0:45 to 2:30"
+    tree = replace(tree, target="paid", target_unit="$", target_form=None)
+    words = predicted_words(tree, pd.Series(tree.predict(X), name="prediction"))
+    assert words == "4 rows: paid $1.62 on average, from $0.750 to $2.50"
 
 
 def test_scores_in_units_of_times_are_times():
