@@ -345,14 +345,14 @@ class Viewer {
     if (glide && this.look.changed) this.picture.glow(this.look.changed);
   }
 
-  /** A size where the reader stops fills the view. */
+  /** A size where the reader stops fills the view, unless it was zoomed by hand. */
   #rest() {
     if (!this.sliding) return;
     this.sliding = false;
-    if (this.#steady() || this.camera.touched) return;
+    if (this.#steady()) return;
     this.#choose();
     this.#refresh(true);
-    this.#fit(true, false);
+    if (!this.camera.touched) this.#fit(true, false);
   }
 
   /** Show the details of a node, the sooner the less its card holds. */
