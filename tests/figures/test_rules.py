@@ -1,5 +1,6 @@
 """A tree's rules as a table: one a leaf, names from a table as they stand."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,13 @@ def test_every_leaf_has_a_rule_and_its_class_its_colour():
     assert "#111111" in html
     for rule in to_rules(tree)["rule"]:
         assert rule.replace(">", "&gt;") in html
+
+
+def test_percentages_of_a_column_have_as_many_decimals():
+    tree, _, _ = stump_and_more()
+    cells = re.findall(r"<td>([^<]*%)</td>", rules_table(tree, {}))
+    assert len(cells) == 2 * tree.n_leaves
+    assert {cell.count(".") for cell in cells} == {1}
 
 
 def test_names_of_a_table_are_escaped():

@@ -63,7 +63,7 @@ def _line(tree: Tree, colors: dict, rule: dict) -> str:
     weight = ""
     if tree.weight is not None:
         weight = f"<td>{significant(rule['weight'])}</td>"
-    numbers = f"<td>{rows}</td><td>{percent(rule['share'])}</td>{weight}"
+    numbers = f"<td>{rows}</td><td>{percent(rule['share'], even=True)}</td>{weight}"
     if tree.classes is None:
         value = rule["prediction"]
         words = rule.get("formula") or target_number(tree, value, 4)
@@ -71,7 +71,8 @@ def _line(tree: Tree, colors: dict, rule: dict) -> str:
     else:
         label = rule["prediction"]
         name = dot(colors.get(label, OTHER), clean(label))
-        numbers += f"<td class='name'>{name}</td><td>{percent(rule['confidence'])}</td>"
+        sure = percent(rule["confidence"], even=True)
+        numbers += f"<td class='name'>{name}</td><td>{sure}</td>"
     return f"<tr>{numbers}<td class='if'>{html.escape(rule['rule'])}</td></tr>"
 
 

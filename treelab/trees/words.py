@@ -162,15 +162,19 @@ def parse(text: str) -> float:
     return float(text.replace("−", "-").replace("∞", "inf").replace("unknown", "nan"))
 
 
-def percent(share: float) -> str:
-    """Return a share as "31.4%"; what is not all never reads "100%", nor some "0%"."""
+def percent(share: float, *, even: bool = False) -> str:
+    """Return a share as "31.4%"; what is not all never reads "100%", nor some "0%".
+
+    A whole one has no decimal, "31%", unless they are ``even``, as in a column.
+    """
     if isnan(share):
         return "unknown"
     if 0 < share < 0.0005:
         return "<0.1%"
     if 0.9995 <= share < 1:
         return ">99.9%"
-    return f"{share:.1%}".replace(".0%", "%").replace("-", "−")
+    text = f"{share:.1%}".replace("-", "−")
+    return text if even else text.replace(".0%", "%")
 
 
 def probability(value: float) -> str:
