@@ -306,6 +306,7 @@ def alone(frame: pd.DataFrame, problem: Problem) -> Alone:
 
 MOST_ROWS = 5000  # of larger tables a sample is looked at
 NEARLY_THE_SAME = 0.95
+FEW_ROWS = 500  # of which columns that are nearly the same are held against chance
 FEWEST_DRAWS = 999  # shuffles of a column, against which a pair is held
 MOST_ASSOCIATED_LEVELS = 200  # of a category; the rarer ones are taken together
 
@@ -321,6 +322,8 @@ class Associations:
     # Of the pairs that go together by more than chance the strongest, as ``strongest``
     # returns it; None where there is none.
     clearest: tuple[str, str, float] | None = None
+    # Of these pairs the ones of ``NEARLY_THE_SAME`` or more.
+    n_alike: int = 0
 
     def strongest(self, most: int) -> list[tuple[str, str, float]]:
         """Return the pairs that go together most, the strongest first."""
@@ -348,7 +351,7 @@ class Associations:
             words = f"No association exceeds chance; the strongest is {both}."
         elif strength < pairs[0][2]:
             words = f"Strongest association beyond chance: {both}."
-        if n := sum(value >= NEARLY_THE_SAME for _, _, value in pairs):
+        if n := self.n_alike:
             words += (
                 f" {counted(n, 'pair')} at {NEARLY_THE_SAME} or more: nearly the same "
                 "information, so a tree uses either and gives it the importance of "
@@ -388,11 +391,20 @@ def associations(frame: pd.DataFrame) -> Associations:
     names = [str(name) for name in frame.columns]
     found = Associations(names, strength, len(frame))
     pairs, at = found.strongest(k * k), {name: i for i, name in enumerate(names)}
+    clearest, n_alike = None, 0
     for first, second, value in pairs:
-        both = columns[at[first]], columns[at[second]]
-        if exceeds_chance(*both, BY_CHANCE / len(pairs)):
-            return replace(found, clearest=(first, second, value))
-    return found
+        is_alike = value >= NEARLY_THE_SAME
+        if clearest is not None and not is_alike:
+            break
+        a, b = columns[at[first]], columns[at[second]]
+        rows = np.flatnonzero(_known(a) & _known(b))
+        # Of columns that are alike few rows show it, in a fraction of the time.
+        few = [rows[some_rows(len(rows), FEW_ROWS)]] if is_alike else []
+        level = BY_CHANCE / len(pairs)
+        if any(exceeds_chance(a[some], b[some], level) for some in (*few, rows)):
+            clearest = clearest or (first, second, value)
+            n_alike += is_alike
+    return replace(found, clearest=clearest, n_alike=n_alike)
 
 
 def _codes(column: pd.Series) -> np.ndarray:

@@ -130,6 +130,17 @@ def test_what_chance_alone_sets_together_is_not_called_associated():
     assert weaker.sentences().startswith("Strongest association beyond chance: ")
 
 
+def test_columns_that_share_few_rows_are_not_called_nearly_the_same():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd"))
+    table["a"] = table["a"].where(table.index < 4)
+    table["b"] = table["a"] ** 3  # the same to all rows that chance let them share
+    assert associations(table).sentences().startswith("No association exceeds chance")
+    assert "nearly the same" not in associations(table).sentences()
+    table["e"], table["f"] = np.exp(table["c"]), table["c"] + 0.01 * table["d"]
+    assert "3 pairs at 0.95 or more: nearly" in associations(table).sentences()
+
+
 @pytest.mark.slow
 def test_of_columns_of_noise_no_two_are_called_associated():
     said = 0
