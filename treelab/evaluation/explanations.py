@@ -613,7 +613,12 @@ def because_sentence(model: Tree | WeightedTrees, row, output: int = 0) -> str:
 
 
 def base_words(model: Tree | WeightedTrees) -> str:
-    """Name what the base of a model's contributions is."""
+    """Name what the base of a model's contributions is.
+
+    Of trees whose weights differ by row it is another number for each row.
+    """
+    if isinstance(model, WeightedTrees) and np.ptp(model.leaf_weight, axis=1).any():
+        return "the trees' weighted mean"
     is_linear = isinstance(model, Tree) and model.leaf_weights is not None
     if not is_linear:
         return "the mean prediction"

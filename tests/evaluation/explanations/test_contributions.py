@@ -231,6 +231,22 @@ def test_an_ensembles_shapley_values_are_the_weighted_ones_of_its_trees(target):
         assert found.prediction == pytest.approx(decision_value(model, raw, 0))
 
 
+def test_a_base_that_each_row_weighs_anew_is_not_called_the_mean_prediction():
+    model, X = weighted_trees("weight")
+    predicted = model.predict(X)
+    rows = [X.iloc[[i]] for i in range(len(X))]
+    found = [shapley_contributions(model, row) for row in rows]
+    assert np.ptp([own.base for own in found]) > 0
+    alike = replace(model, leaf_weight=np.zeros_like(model.leaf_weight))
+    bases = [shapley_contributions(alike, row).base for row in rows]
+    assert np.ptp(bases) == pytest.approx(0)
+    for row, own, value in zip(rows, found, predicted):
+        side = "Above" if value > own.base else "Below"
+        said = because_sentence(model, row)
+        assert said.startswith(f"{side} the trees' weighted mean of ")
+        assert " the mean prediction of " in because_sentence(alike, row)
+
+
 def weighted_trees(target: str):
     """Hand-made trees of an ensemble, and rows."""
     frame = stores.table()
