@@ -1,7 +1,7 @@
 /** What a view shows: boxes around parts of the picture, and the place of a camera on one. */
 
 import { arrange, fitZoom, LEGIBLE } from "./arrange.js";
-import { sceneOf } from "./view.js";
+import { largestFrame, sceneOf } from "./view.js";
 
 const LEAST = 0.45; // zoom at which a path that is followed is still shown whole
 const FRAMES_FITTED = 24; // of a run, looked at to fit all of it
@@ -29,9 +29,9 @@ export function around(boxes) {
 export function boxOfFrames(data, state, tiers, direction) {
   const step = Math.max(1, Math.ceil(data.trees.length / FRAMES_FITTED));
   const boxes = [{ x: 0, y: 0, w: 0, h: 0 }];
-  for (let i = 0; i < data.trees.length; i += step) {
-    boxes.push(arrange(sceneOf(data, i), state, tiers, direction).box);
-  }
+  const looked = new Set([largestFrame(data)]);
+  for (let i = 0; i < data.trees.length; i += step) looked.add(i);
+  for (const i of looked) boxes.push(arrange(sceneOf(data, i), state, tiers, direction).box);
   return around(boxes);
 }
 

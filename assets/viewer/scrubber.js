@@ -8,7 +8,10 @@ const PLAY = 6000; // milliseconds a whole run takes, within bounds a frame
 const QUICKEST = 80;
 const SLOWEST = 500;
 
-/** A scrubber over `data.frames`; `onMove(i, glide)` at each step, `onRest(i)` when let go. */
+/**
+ * A scrubber over `data.frames`; `onMove(i, glide, passes)` at each step, which passes
+ * unless `onRest(i)`, which is when it is let go, comes with it.
+ */
 export class Scrubber {
   constructor(box, { onMove, onRest }) {
     this.box = box;
@@ -19,7 +22,7 @@ export class Scrubber {
     this.button = html("button", { type: "button", class: "play", "aria-label": "Play", onclick: () => this.toggle() });
     this.range = html("input", {
       type: "range", min: 0, step: 1,
-      oninput: () => { this.pause(); this.move(Number(this.range.value), false); },
+      oninput: () => { this.pause(); this.move(Number(this.range.value), false, this.range.matches(":active")); },
       onchange: () => this.onRest(this.at),
     });
     this.name = html("span", { class: "name", "aria-hidden": "true" });
@@ -53,7 +56,7 @@ export class Scrubber {
     if (text === this.flagged) return;
     this.flagged = text;
     this.flags.replaceChildren(...flags.map(([i, text]) => html("button", {
-      type: "button", class: "flag", onclick: () => { this.pause(); this.move(i); this.onRest(i); }, text,
+      type: "button", class: "flag", onclick: () => { this.pause(); this.move(i, false, false); this.onRest(i); }, text,
     })));
   }
 
@@ -71,9 +74,9 @@ export class Scrubber {
   }
 
   /** Go to a frame; by hand each picture is there at once, played they glide. */
-  move(at, glide = true) {
+  move(at, glide = true, passes = true) {
     this.show(at);
-    this.onMove(at, glide);
+    this.onMove(at, glide, passes);
   }
 
   toggle() {

@@ -109,7 +109,7 @@ class Viewer {
     });
     this.tip = new Tip(root);
     this.time = new Scrubber(this.timeBox, {
-      onMove: (at, glide) => this.#move(at, glide),
+      onMove: (at, glide, passes) => this.#move(at, glide, passes),
       onRest: (at) => {
         this.#rest();
         this.onEvent?.("frame", at);
@@ -209,7 +209,11 @@ class Viewer {
     this.size = size;
     const first = !this.ready;
     this.ready = true;
-    if (first || !this.camera.touched) {
+    if (this.sliding) {
+      // A legend of a line more takes height from trees that pass; they keep their sizes.
+      this.picture.see(this.camera.view(), this.camera.k);
+      if (!this.camera.touched && leaves(this.#wholeBox(), this.camera.view())) this.#fit(false, false);
+    } else if (first || !this.camera.touched) {
       this.#choose();
       this.#refresh(false);
       this.#fit(false, false);
@@ -256,10 +260,14 @@ class Viewer {
     this.notes.replaceChildren(...(scene.tree.notes ?? []).map((text) => html("p", { text })));
   }
 
+  /** The box that holds all frames. */
+  #wholeBox() {
+    return boxOfFrames(this.data, this.state, this.tiers, this.direction);
+  }
+
   /** Fit the tree; the reader who asks for it gets all of it, however small. */
   #fit(glide, user = true) {
-    const all = !user && this.#steady();
-    const box = all ? boxOfFrames(this.data, this.state, this.tiers, this.direction) : this.arrangement.box;
+    const box = !user && this.#steady() ? this.#wholeBox() : this.arrangement.box;
     const path = pathBox(this.arrangement, this.scene.on);
     const { x, y, k } = cameraOn(box, this.#view(), this.direction, !user && this.asked === null, path);
     this.camera.go(x, y, k, glide);
@@ -334,22 +342,28 @@ class Viewer {
     this.camera.reveal(placeOf(this.arrangement, next));
   }
 
-  #move(at, glide) {
+  /** Show a frame that others follow, or, unless it `passes`, one to stay at. */
+  #move(at, glide, passes) {
     const first = !this.#steady();
     this.at = at;
-    this.sliding = true;
     this.tip.hide();
+    if (first && !passes) return this.#fill();
+    this.sliding = true;
     if (first) this.#choose();
     this.#refresh(glide);
     if (first && !this.camera.touched) this.#fit(false, false);
     if (glide && this.look.changed) this.picture.glow(this.look.changed);
+    return undefined;
   }
 
   /** A size where the reader stops fills the view, unless it was zoomed by hand. */
   #rest() {
     if (!this.sliding) return;
     this.sliding = false;
-    if (this.#steady()) return;
+    if (!this.#steady()) this.#fill();
+  }
+
+  #fill() {
     this.#choose();
     this.#refresh(true);
     if (!this.camera.touched) this.#fit(true, false);

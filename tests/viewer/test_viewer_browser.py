@@ -185,6 +185,76 @@ def test_a_size_fills_the_view_and_while_sizes_pass_nodes_keep_theirs(page):
     assert width() == pytest.approx(alone)
 
 
+def sizes_of(n_frames: int, chosen: int = 2, depth: int = 5, **options) -> dict:
+    """A payload of trees by size."""
+    data = run_of(n_frames, depth=depth)
+    data["frames"] |= {"kind": "leaves", "chosen": chosen}
+    data["options"] |= options
+    return data
+
+
+def test_a_key_leads_to_a_size_without_a_look_at_all_of_them(page):
+    show(page, sizes_of(12))
+    settle(page)
+    page.get_by_role("slider").focus()
+    page.evaluate("""() => {
+      const layer = document.querySelector(".stage > g");
+      const zoom = () =>
+        Number(layer.getAttribute("transform").match(/scale.(.*)[)]/)[1]);
+      window.zooms = [zoom()];
+      new MutationObserver(() => zooms.push(zoom())).observe(layer, {
+        attributeFilter: ["transform"],
+      });
+    }""")
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    zooms = page.evaluate("zooms")
+    assert page.evaluate("events").pop() == ["frame", 1]
+    assert min(zooms) >= min(zooms[0], zooms[-1]) - 0.001
+
+
+def test_sizes_that_pass_keep_theirs_below_a_legend_of_more_lines(page):
+    data = sizes_of(12, total=430)
+    for tree in data["trees"][8:]:
+        tree["nodes"][0]["missing"] = "left"
+    page.set_viewport_size({"width": 620, "height": 860})
+    show(page, data)
+    settle(page)
+    height = "document.querySelector('.stage').clientHeight"
+    track = page.get_by_role("slider").bounding_box()
+    middle = track["y"] + track["height"] / 2
+    page.mouse.move(track["x"] + track["width"] * 0.2, middle)
+    page.mouse.down()
+    found = []
+    for part in (0.4, 0.95, 0.5):
+        page.mouse.move(track["x"] + track["width"] * part, middle)
+        settle(page)
+        found.append((page.evaluate(height), page.evaluate(BOXES)[""][3]))
+    page.mouse.up()
+    assert found[1][0] < found[0][0] == found[2][0]  # the legend takes a line
+    assert found[0][1] >= found[1][1] == found[2][1]
+    assert found[1][1] > 0.85 * found[0][1]
+
+
+def test_the_largest_of_many_sizes_is_in_view_while_they_pass(page):
+    data = sizes_of(26, depth=3)
+    wide = tree_nodes(4, seed=3)
+    data["trees"][25]["nodes"] = wide
+    show(page, data)
+    track = page.get_by_role("slider").bounding_box()
+    middle = track["y"] + track["height"] / 2
+    page.mouse.move(track["x"] + track["width"] * 0.2, middle)
+    page.mouse.down()
+    page.mouse.move(track["x"] + track["width"], middle)
+    settle(page)
+    stage = page.locator(".stage").bounding_box()
+    boxes = page.evaluate(BOXES).values()
+    page.mouse.up()
+    assert len(boxes) > 15
+    assert min(x for x, *_ in boxes) >= stage["x"]
+    assert max(x + w for x, _, w, _ in boxes) <= stage["x"] + stage["width"]
+
+
 def test_filter_search_and_levels_change_what_is_shown(page):
     nodes = tree_nodes(4, seed=2)
     show(page, payload(nodes))
