@@ -44,7 +44,7 @@ def tree_files(model: Model, tree: Tree) -> dict[str, TreeFile]:
         for name in tree_languages(tree):
             title, ending, write = LANGUAGES[name]
             files[title] = ending, partial(write, tree), "text/plain"
-        if HAS_ONNX:
+        if HAS_ONNX and len(tree.read):  # without a column ONNX has no rows
             files["ONNX"] = "onnx", partial(to_onnx, tree), _BINARY
     if isinstance(model, WeightedTrees):
         for name in ensemble_languages(model):

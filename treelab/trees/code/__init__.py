@@ -41,7 +41,10 @@ LANGUAGES: dict[str, tuple[str, str, Callable[[Any], str]]] = {
 
 def tree_languages(tree: Tree) -> tuple[str, ...]:
     """Return those of ``LANGUAGES`` that hold a tree, also one of several outputs."""
-    return ("python", "sql") if tree.outputs else tuple(LANGUAGES)
+    if tree.outputs:
+        return ("python", "sql")
+    linear = tree.leaf_weights is not None  # which PMML has no tree with
+    return tuple(name for name in LANGUAGES if not (linear and name == "pmml"))
 
 
 def ensemble_languages(model: WeightedTrees) -> tuple[str, ...]:
