@@ -183,6 +183,10 @@ def _slide(browser, file: Path) -> np.ndarray:
     file.write_text(viewer_page(payload), encoding="utf-8")
     page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     page.goto(file.as_uri())
+    # While the slider is held sizes pass; a key would lead to one to stay at.
+    slider = page.locator(".time input").bounding_box()
+    page.mouse.move(slider["x"] + 9, slider["y"] + slider["height"] / 2)
+    page.mouse.down()
     sweeps = [page.evaluate(_SLIDE) for _ in range(N_SWEEPS)]
     page.close()
     return np.min(sweeps, axis=0)
