@@ -192,6 +192,16 @@ def test_categories_with_an_order_have_to_be_given():
     check(ours, booster, X)
 
 
+def test_columns_that_are_not_named_keep_the_categories_of_the_file():
+    rng = np.random.default_rng(0)
+    X = table(rng, 200, "text")
+    X["e"] = pd.Categorical(rng.choice(["x", "y", "z"], 200))
+    y = X["d"].cat.codes.to_numpy() % 2 + 2 * X["e"].cat.codes.to_numpy()
+    booster = fitted(X, y, "regression")
+    named = {"d": list(X["d"].cat.categories)}
+    check(treelab.from_lightgbm(booster, categories=named), booster, X)
+
+
 def test_fewer_names_than_categories_are_refused():
     X = table(np.random.default_rng(0), 200, "text")
     booster = fitted(X, X["d"].cat.codes.to_numpy() > 20, "regression")

@@ -182,9 +182,20 @@ def _columns(
     check_columns(len(names), "LightGBM")
     known = given_categories(categories, names)
     notes: tuple[str, ...] = ()
-    if not categories:
-        known, notes = _stored_categories(text, facts, names)
+    if not known or not known.keys() >= {*_columns_of_codes(facts)}:
+        stored_ones, notes = _stored_categories(text, facts, names)
+        known = stored_ones | known
     return _Columns(names, units, known), notes
+
+
+def _columns_of_codes(facts: dict) -> list[int]:
+    """Return the places of columns that hold codes of categories.
+
+    A number has its range in brackets, a category column the codes 3:0:1, and a column
+    with one value nothing.
+    """
+    ranges = enumerate(facts["feature_infos"].split())
+    return [i for i, held in ranges if ":" in held and held[0] != "["]
 
 
 def _stored_categories(
@@ -195,10 +206,7 @@ def _stored_categories(
     stored = json.loads(found[1]) if found else None
     if not stored:
         return {}, ()
-    # A number has its range in brackets, a category column the codes 3:0:1, and a
-    # column with one value nothing.
-    ranges = facts["feature_infos"].split()
-    columns = [i for i, r in enumerate(ranges) if ":" in r and r[0] != "["]
+    ranges, columns = facts["feature_infos"].split(), _columns_of_codes(facts)
     most = max(map(len, stored))
     unsure = any(
         _may_be_codes(r, most) for i, r in enumerate(ranges) if i not in columns
