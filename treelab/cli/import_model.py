@@ -10,6 +10,7 @@ from treelab.cli.training import print_report
 from treelab.runs.jobs.import_model import import_model, read_categories, read_model
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.feature import known_forms
+from treelab.trees.pruning_path import Model
 
 
 @command(
@@ -50,10 +51,29 @@ def import_run(arguments: Namespace) -> int:
         categories=read_categories(arguments.categories),
     )
     frame, problem = read_problem(arguments, known_forms(model) or None)
+    _refuse_changed_columns(arguments, model)
     store = RunStore(arguments.home)
     problem = store_problem(store, frame, problem)
     run_id = import_model(store, model, problem, arguments.name)
     run = store.run(run_id)
-    for note in run.summary["notes"]:
+    notes = *getattr(model, "notes", ()), *run.summary["notes"]
+    for note in dict.fromkeys(notes):
         print(note, file=sys.stderr)
     return print_report(store, run, as_json=arguments.json)
+
+
+def _refuse_changed_columns(arguments: Namespace, model: Model) -> None:
+    """Raise ValueError for an option that would change a column which a model reads."""
+    kinds = {feature.column: feature.kind for feature in model.features}
+    asked = [("--without", name, "") for name in arguments.without]
+    for name, _, kind in (text.rpartition(":") for text in arguments.kind):
+        asked.append(("--kind", name, kind))
+    for column in (text.rpartition(":")[0] for text in arguments.rare):
+        every = [name for name in kinds if kinds[name] == "category"]
+        asked += [("--rare", name, "") for name in ([column] if column else every)]
+    for option, name, kind in asked:
+        if name in kinds and kind != kinds[name]:
+            raise ValueError(
+                f"{option} would change {name!r}, which the model reads as it was "
+                f"trained: leave {option} out."
+            )

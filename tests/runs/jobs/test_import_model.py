@@ -296,3 +296,32 @@ def test_a_pipe_is_no_model(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
     with pytest.raises(ValueError, match="is a pipe or a device"):
         read_model(tmp_path / "pipe.json")
+
+
+def test_columns_are_read_as_a_model_was_trained(home, table, capsys):
+    codes = small_table()["color"].astype("category")
+    X = encoded().assign(color=codes)
+    model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True)
+    model.fit(X, codes.cat.codes + encoded()["size"].fillna(0))
+    model.save_model(home / "model.json")
+    small_table().assign(much=range(120)).to_csv(table, index=False)
+    asked = home / "model.json", table, "--target", "much"
+    for option in ("--without size", "--kind size:category", "--rare 50"):
+        name, value = option.split()
+        message = refused(capsys, *asked, name, value)
+        assert (
+            f"{name} would change '{'color' if '50' in value else 'size'}'" in message
+        )
+    imported(capsys, *asked, "--kind", "size:number", "--without", "kind")
+
+
+def test_what_a_file_does_not_tell_is_said(home, table, capsys):
+    model = xgboost.XGBRegressor(n_estimators=2).fit(encoded(), range(120))
+    model.save_model(home / "model.json")
+    frame = small_table().assign(much=np.arange(len(small_table())))
+    frame.to_csv(table, index=False)
+    arguments = ["import", str(home / "model.json"), table, "--target", "much"]
+    assert main(arguments) == 0
+    said = capsys.readouterr().err
+    assert "does not tell which number counted as missing" in said
+    assert said.count(NOTE) == 1
