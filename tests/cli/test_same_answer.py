@@ -553,3 +553,40 @@ def test_a_column_of_numbers_with_a_few_words_is_numbers_where_a_person_says_so(
     assert predicted[:2] == ["low", "high"]
     assert "'oh' on line 4. Correct them, or leave them empty." in notes
     assert "kind" not in notes  # the model's are fixed
+
+
+def test_whole_numbers_beside_decimal_commas_have_these_later(shell, capsys):
+    frame = rows_of({"8159": "big", "2494": "small", "7000": "big", "1000": "small"})
+    frame["n"] += ",5"
+    run = shell.train(frame, delimiter=";")
+    assert shell.predict(run, "a;n\n8159,0;1,5\n2494;1,5\n")[0] == ["big", "small"]
+    new = shell.file("new.csv", "a;n\n8.159;1,5\n")
+    assert main(["predict", run, new]) == 2
+    assert "held numbers with decimal commas" in capsys.readouterr().err
+    frame["n"] = "7"  # no column shows the sign
+    run = shell.train(frame, delimiter=";")
+    assert shell.predict(run, "a;n\n8159.0;1\n")[0] == ["big"]
+
+
+def test_a_decimal_sign_that_is_named_is_not_that_of_the_training_rows(shell, capsys):
+    run = shell.train(rows_of({"7.9": "big", "4.1": "big", "1.2": "small"}))
+    assert shell.predict(run, "a;n\n7,9;1\n1,2;1\n", "--decimal", ",")[0] == [
+        "big",
+        "small",
+    ]
+    new = shell.file("new.csv", "a;n\n7.9;1\n")
+    assert main(["predict", run, new, "--decimal", ","]) == 2
+    said = capsys.readouterr().err
+    assert "holds '7.9' in line 2, which is no number with decimal commas" in said
+    assert "training rows" not in said
+
+
+def test_cells_that_a_column_made_numbers_cannot_read_are_told(shell):
+    cells = {"7.9": "big", "4.1": "big", "1.2": "small", "lost": "small"}
+    run = shell.train(rows_of(cells), "--kind", "a:number")
+    _, said = shell.predict(run, "a;n\n7,9;1\n1,2;1\n3.3;1\n")
+    assert (
+        "Column 'a' holds '7,9' and '1,2' in 2 rows, which the model does not read as "
+        "numbers: they count as missing." in said
+    )
+    assert "missing" not in shell.predict(run, "a,n\n7.9,1\n1.2,1\n")[1]

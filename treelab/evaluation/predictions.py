@@ -248,7 +248,30 @@ def new_table(
         )
     _refuse_other_readings(model, frame, name)
     X = rows_for_model(model, _with_spaces(model, frame), name)
+    notes += _lost_cells(model, frame, X)
     return NewTable(X, (*notes, *unknown_categories(model, X)))
+
+
+def _lost_cells(model: Model, frame: pd.DataFrame, X: pd.DataFrame) -> list[str]:
+    """Return a sentence for each column of text, made numbers, that holds other cells.
+
+    They count as missing, also where they are numbers in another way of writing.
+    """
+    notes = []
+    cast = {f.column for f in model.features if f.kind == "number" and f.form}
+    forms = known_forms(model)
+    for column in X.columns.intersection(frame.columns):
+        if column not in cast or forms[column].kind != "category":
+            continue
+        lost = frame[column][frame[column].notna() & X[column].isna()]
+        if len(lost):
+            notes.append(
+                f"Column {column!r} holds {listed(lost.unique(), most=3)} in "
+                f"{counted(len(lost), 'row')}, which the model does not read as "
+                f"numbers: {'it counts' if len(lost) == 1 else 'they count'} as "
+                "missing."
+            )
+    return notes
 
 
 def _with_spaces(model: Model, frame: pd.DataFrame) -> pd.DataFrame:

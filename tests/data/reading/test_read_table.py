@@ -279,3 +279,22 @@ def test_how_a_text_was_read_is_told():
     named = {"delimiter": "|", "decimal": ",", "encoding": "utf-8", "header": 0}
     text = read_table(b"a|b\n1|c\n", **named).text
     assert text == TextForm("|", ",", "utf-8", False)
+
+
+def test_what_is_said_of_a_file_is_used_or_told():
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    typed, lines = parquet(frame), frame.to_json(orient="records", lines=True).encode()
+    for content in (typed, lines):
+        found = read_table(content, "t", header=2, delimiter=";")
+        assert "without the header and delimiter that was named" in found.notes[0]
+        assert found.frame["a"].tolist() == [1, 2]
+        for part in ({"query": "SELECT 1"}, {"sheet": "x"}):
+            with pytest.raises(TableError, match="has no sheets, and takes no query"):
+                read_table(content, "t", **part)
+    assert "encoding" not in " ".join(read_table(lines, "t", encoding="utf-8").notes)
+    book = io.BytesIO()
+    frame.to_excel(book, index=False)
+    with pytest.raises(TableError, match="it takes no query"):
+        read_table(book.getvalue(), "t.xlsx", query="SELECT 1")
+    found = read_table(book.getvalue(), "t.xlsx", header=1, encoding="cp1252")
+    assert found.notes[0] == "t.xlsx is read without the encoding that was named."

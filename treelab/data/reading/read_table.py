@@ -36,7 +36,7 @@ from treelab.data.reading.text_column import (
 from treelab.data.reading.text_encoding import to_utf8
 from treelab.trees.cells import TYPED, CellForm, note_forms
 from treelab.trees.io import read_regular_file
-from treelab.trees.words import counted, left_out, listed
+from treelab.trees.words import counted, joined, left_out, listed
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,45 @@ def _cells_of(
     if kind == "zip":
         content, name = unzip(content, name)
         return _cells_of(unpack(content, name), name, how, as_in)
+    unread = _unread_options(kind, name, how)
+    cells = _cells_of_kind(content, kind, name, how, as_in)
+    return replace(cells, notes=[*unread, *cells.notes])
+
+
+def _unread_options(kind: str, name: str, how: ReadOptions) -> list[str]:
+    """Note what was said of a file that its format has not.
+
+    TableError of a sheet or a query, as other rows than those that are meant would be
+    read.
+    """
+    is_text = kind == "text" or kind in TEXT_FORMATS
+    takes: dict[str, tuple[str, ...]] = {
+        **dict.fromkeys(TEXT_FORMATS, ("encoding",)),
+        "text": ("header", "delimiter", "encoding"),
+        "workbook": ("sheet", "header"),
+        **dict.fromkeys(("sqlite", "duckdb"), ("sheet", "query")),
+    }
+    options = ("sheet", "query", "header", "delimiter", "encoding")
+    said = [option for option in options if getattr(how, option) is not None]
+    unread = [option for option in said if option not in takes.get(kind, ())]
+    if kind == "workbook" and "query" in unread:
+        raise TableError(f"{name} is a workbook: it takes no query.")
+    if {"sheet", "query"} & {*unread}:
+        what = "a text" if is_text else "one table"
+        raise TableError(f"{name} is {what}: it has no sheets, and takes no query.")
+    if not unread:
+        return []
+    return [f"{name} is read without the {joined(unread)} that was named."]
+
+
+def _cells_of_kind(
+    content: bytes,
+    kind: str,
+    name: str,
+    how: ReadOptions,
+    as_in: Mapping[str, CellForm],
+) -> Cells:
+    """Return the cells of a file by the reader of its kind."""
     if kind == "text" or kind in TEXT_FORMATS:
         return _text_cells(content, name, how, kind, as_in)
     if kind == "workbook":
@@ -232,8 +271,6 @@ def _text_cells(
 ) -> Cells:
     """Return the cells of a text, delimited or another."""
     refuse_other_formats(content, name)
-    if how.sheet is not None or how.query is not None:
-        raise TableError(f"{name} is a text: it has no sheets, and takes no query.")
     # One guess for every later table: a row's letters do not depend on its neighbours.
     noted = [form.encoding for form in as_in.values() if form.encoding]
     known = noted[0] if noted else "cp1252" if as_in else ""
@@ -261,8 +298,6 @@ def _read_column(
         from treelab.data.reading.formats.parquet import read_typed
 
         return read_typed(column, name, cells, said, form)
-    if form is not None and how.decimal not in (None, form.decimal):
-        form = replace(form, decimal=how.decimal, thousands="")
     if form is not None and cells.missing:
         form = replace(form, missing=(*form.missing, *cells.missing))
     reading = read_column(column, name, cells, said, form, is_later=bool(as_in))
@@ -284,6 +319,7 @@ def _read_columns(
     readings: list[ColumnReading] = []
     unsure: dict[str, dict[int, pa.Array]] = {".": {}, ",": {}}
     signs = set()  # decimal signs that cannot be anything else
+    whole: list[ColumnReading] = []  # numbers without any sign
     for name in _unique_names(cells.names, cells.columns, notes, as_in):
         column = cells.columns.pop(0)  # its text is not needed any longer
         if not name:
@@ -297,11 +333,16 @@ def _read_columns(
                 unsure[sign][len(readings)] = column
             elif parts is False or reading.form.thousands.strip():
                 signs.add(sign)
+            else:
+                whole.append(reading)
         readings.append(reading)
     # A file has one decimal sign; where none is sure, a comma.
     names_of = {".": "points", ",": "commas"}
     decimal, other = (".", ",") if signs == {"."} else (",", ".")
     if decimal in signs or unsure[decimal]:
+        if decimal == "," and "." not in signs:  # so 8.159 is no fraction later on
+            for reading in whole:
+                reading.form = replace(reading.form, decimal=",")
         for place, column in unsure[other].items():
             name = str(readings[place].column.name)
             sure = replace(how, decimal=decimal)

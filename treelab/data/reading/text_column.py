@@ -120,8 +120,12 @@ def read_column(
     coded = column.fill_null("").dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
     notes: list[str] = []
+    other_sign_said = False
     if as_in is not None:
         form = as_in
+        if said.decimal is not None and said.decimal != form.decimal:
+            form = replace(form, decimal=said.decimal, thousands="")
+            other_sign_said = True
     elif said.as_text:
         form = replace(CATEGORY, missing=said.marks(("", "?")))
     else:
@@ -149,6 +153,8 @@ def read_column(
             row = int(np.argmax(unread[codes]))
             value, place = words[codes[row]].as_py(), cells.place_of(row)
             sentence = unread_sentence(name, value, form, place)
+            if other_sign_said and form.kind == "number":
+                sentence = _not_with_sign(name, value, form.decimal, place)
             return unreadable(pd.Series(codes, name=name), form, sentence)
         found = pd.Series(values[codes])
         endless = (np.isnan(values) & ~absent)[codes]
@@ -171,6 +177,16 @@ def read_column(
         shown = words[telling].as_py().removeprefix(TYPED)
         form = replace(form, example=shown[:40], held=tuple(missing))
     return ColumnReading(found.rename(name), form, missing, notes)
+
+
+def _not_with_sign(name: str, value: object, decimal: str, place: str) -> str:
+    """Say that a cell is no number with the decimal sign that a person named."""
+    sign = {".": "points", ",": "commas"}[decimal]
+    return (
+        f"Column {name!r} holds {str(value).removeprefix(TYPED)!r} in {place}, which "
+        f"is no number with decimal {sign} and nothing between thousands. Name "
+        f"the sign of this file (--decimal {decimal} was named), or write the cell so."
+    )
 
 
 _SPELT = {"true": "True", "false": "False"}
