@@ -266,7 +266,7 @@ def _lost_cells(model: Model, frame: pd.DataFrame, X: pd.DataFrame) -> list[str]
         lost = frame[column][frame[column].notna() & X[column].isna()]
         if len(lost):
             notes.append(
-                f"Column {column!r} holds {listed(lost.unique(), most=3)} in "
+                f"Column {column!r} holds {listed(lost.unique().tolist(), most=3)} in "
                 f"{counted(len(lost), 'row')}, which the model does not read as "
                 f"numbers: {'it counts' if len(lost) == 1 else 'they count'} as "
                 "missing."

@@ -316,7 +316,7 @@ def test_columns_are_read_as_a_model_was_trained(home, table, capsys):
 
 
 def test_what_a_file_does_not_tell_is_said(home, table, capsys):
-    model = xgboost.XGBRegressor(n_estimators=2).fit(encoded(), range(120))
+    model = xgboost.XGBRegressor(n_estimators=2).fit(encoded(), np.arange(120))
     model.save_model(home / "model.json")
     frame = small_table().assign(much=np.arange(len(small_table())))
     frame.to_csv(table, index=False)
