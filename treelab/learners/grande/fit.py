@@ -473,29 +473,42 @@ def kept_trees(
     trees: WeightedTrees, data: TrainingData, constraints: Constraints
 ) -> WeightedTrees:
     """Return an ensemble whose trees keep the constraints on every possible row."""
-    if constraints.monotone or constraints.min_samples_leaf > 1:
-        # Branches without rows are not drawn, and leaves beside them take their boxes.
-        trees = _without_small(trees, data.frame, constraints.min_samples_leaf)
+    if constraints.monotone or constraints.allowed or constraints.min_samples_leaf > 1:
+        # Branches without rows are not drawn: what is beside them takes their boxes,
+        # and their level.
+        trees = _without_wrong(trees, data.frame, constraints)
     if constraints.monotone:
         trees = _in_order(trees, data, constraints)
     return trees
 
 
-def _without_small(
-    trees: WeightedTrees, frame: pd.DataFrame, least: int
+def _without_wrong(
+    trees: WeightedTrees, frame: pd.DataFrame, constraints: Constraints
 ) -> WeightedTrees:
-    """Send all rows one way where a split leaves a side too few of them."""
+    """Send all rows one way where a split leaves a side too few of them.
+
+    Or where it is drawn at a level, below splits that part rows, which may not test
+    its column.
+    """
+    columns = [feature.column for feature in trees.features]
+    levels = [constraints.allowed_at(i, columns) for i in range(trees.depth)]
+    may = np.array([[column in own for column in columns] for own in levels])
+    drawn_at = np.zeros((trees.n_estimators, 2 * trees.n_leaves - 1), dtype=np.int64)
     for level in range(trees.depth):
         n_rows = trees.with_rows(frame).n_rows
         assert n_rows is not None
         nodes = np.arange(2**level - 1, 2 ** (level + 1) - 1)
         n_left, n_right = n_rows[:, 2 * nodes + 1], n_rows[:, 2 * nodes + 2]
-        small, to_left = np.minimum(n_left, n_right) < least, n_left >= n_right
+        wrong = np.minimum(n_left, n_right) < constraints.min_samples_leaf
+        wrong |= ~may[drawn_at[:, nodes], trees.feature[:, nodes]]
+        for side in (1, 2):
+            drawn_at[:, 2 * nodes + side] = drawn_at[:, nodes] + ~wrong
+        to_left = n_left >= n_right
         threshold, missing_left = trees.threshold.copy(), trees.missing_left.copy()
         threshold[:, nodes] = np.where(
-            small, np.where(to_left, np.inf, -np.inf), threshold[:, nodes]
+            wrong, np.where(to_left, np.inf, -np.inf), threshold[:, nodes]
         )
-        missing_left[:, nodes] = np.where(small, to_left, missing_left[:, nodes])
+        missing_left[:, nodes] = np.where(wrong, to_left, missing_left[:, nodes])
         trees = replace(trees, threshold=threshold, missing_left=missing_left)
     return trees
 
