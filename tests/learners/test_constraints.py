@@ -113,35 +113,27 @@ def test_grande_keeps_columns_in_every_tree():
     assert not [v for t in trees for v in violations(t, learner.constraints_)]
 
 
-def test_grandes_trees_keep_columns_at_the_levels_at_which_they_are_drawn():
-    X, y = table(seed=0)  # splits of some trees part no training row
-    learner = GrandeRegressor(
-        n_estimators=12,
-        depth=4,
-        n_folds=1,
-        max_epochs=2,
-        random_state=0,
-        constraints={"allowed": "0: noise; 1: job, debt; other: age, debt"},
-    ).fit(X, y)
-    ensemble = learner.ensemble_
-    trees = [ensemble.estimator(e) for e in range(ensemble.n_estimators)]
-    assert not [v for t in trees for v in violations(t, learner.constraints_)]
-    assert max(tree.depth for tree in trees) > 1
-
-
-def test_grandes_trees_are_in_order_as_they_are_drawn():
-    X, y = table(seed=3)  # a complete tree of it has branches without training rows
+@pytest.mark.parametrize(
+    ("seed", "asked"),
+    [
+        (0, {"allowed": "0: noise; 1: job, debt; other: age, debt"}),
+        (3, {"monotone": "age: up, debt: down"}),
+    ],
+)
+def test_grandes_trees_keep_what_is_asked_as_they_are_drawn(seed, asked):
+    X, y = table(seed=seed)  # a complete tree of it has branches without training rows
     learner = GrandeRegressor(
         n_estimators=16,
         depth=4,
         n_folds=1,
         max_epochs=3,
-        random_state=3,
-        constraints={"monotone": "age: up, debt: down"},
+        random_state=seed,
+        constraints=asked,
     ).fit(X, y)
     ensemble = learner.ensemble_
     trees = [ensemble.estimator(e) for e in range(ensemble.n_estimators)]
     assert not [v for t in trees for v in violations(t, learner.constraints_)]
+    assert max(tree.depth for tree in trees) > 1
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def read_named_table(
     ``read_table``. Returns it with the file's name without its folder.
     """
     of_file: dict = {name: getattr(arguments, name) for name in OF_FILE}
+    of_cells = _said_of_cells(arguments)
     if arguments.table.startswith(PREFIX):
         home = Path(getattr(arguments, "home", None) or default_home())
         named = arguments.table.removeprefix(PREFIX)
@@ -55,8 +56,7 @@ def read_named_table(
                 f"--{given[0]} is of a file, and {arguments.table} is none: leave "
                 f"--{given[0]} out."
             )
-        said = _said_of_cells(arguments)
-        read, title = read_openml(named, home / "openml", as_in, **said)
+        read, title = read_openml(named, home / "openml", as_in, **of_cells)
     else:
         title = Path(arguments.table).name
         read = read_table(
@@ -65,7 +65,7 @@ def read_named_table(
             as_in=as_in,
             one_column=one_column,
             **of_file,
-            **_said_of_cells(arguments),
+            **of_cells,
         )
     for note in read.notes:
         print(note, file=sys.stderr)

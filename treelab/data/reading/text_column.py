@@ -120,12 +120,10 @@ def read_column(
     coded = column.fill_null("").dictionary_encode()
     words, codes = coded.dictionary, coded.indices.to_numpy()
     notes: list[str] = []
-    other_sign_said = False
     if as_in is not None:
         form = as_in
         if said.decimal is not None and said.decimal != form.decimal:
             form = replace(form, decimal=said.decimal, thousands="")
-            other_sign_said = True
     elif said.as_text:
         form = replace(CATEGORY, missing=said.marks(("", "?")))
     else:
@@ -153,7 +151,8 @@ def read_column(
             row = int(np.argmax(unread[codes]))
             value, place = words[codes[row]].as_py(), cells.place_of(row)
             sentence = unread_sentence(name, value, form, place)
-            if other_sign_said and form.kind == "number":
+            is_other_sign = as_in is not None and form.decimal != as_in.decimal
+            if is_other_sign and form.kind == "number":
                 sentence = _not_with_sign(name, value, form.decimal, place)
             return unreadable(pd.Series(codes, name=name), form, sentence)
         found = pd.Series(values[codes])
