@@ -5,8 +5,10 @@ const AGAIN = 200; // milliseconds until a look that cannot be now
 const ANSWER = 2000; // milliseconds until Streamlit says that it draws what was asked for
 const LOST = 4000; // milliseconds after which a look that nothing answers was lost
 const LATE = 30000; // milliseconds in which a page that a link leads to may come
-let pressed = -Infinity; // when the visitor last did what may turn the page
-let wanted = null; // the path of the page that a link led to, until it is there
+// When the visitor last did what may turn the page, and the path of the page that a link
+// led to, until it is there: it may have been pressed before this came, and has the focus.
+let pressed = performance.now();
+let wanted = path(document.activeElement?.closest("a"));
 
 for (const what of ["click", "popstate"]) {
   window.addEventListener(what, press, { capture: true });
@@ -14,9 +16,13 @@ for (const what of ["click", "popstate"]) {
 
 function press(event) {
   pressed = performance.now();
-  const link = event.composedPath?.().find((each) => each.tagName === "A" && each.href);
-  const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey || link?.target === "_blank";
-  wanted = link && !elsewhere ? new URL(link.href).pathname : null;
+  const link = event.composedPath?.().find((each) => each.tagName === "A");
+  const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
+  wanted = elsewhere ? null : path(link);
+}
+
+function path(link) {
+  return link?.href && link.target !== "_blank" ? new URL(link.href).pathname : null;
 }
 
 // Streamlit calls this again, with the same parent, each time the data change.

@@ -77,14 +77,26 @@ class Line:
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_a_page_that_was_turned_to_is_not_left_empty(page, address):
-    """However late the browser hears of it, no look is asked for till then."""
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_page_that_was_turned_to_is_not_left_empty(page, address, is_late):
+    """However late the browser hears of it, no look is asked for till then.
+
+    Nor where the clocks' own code comes after the visitor pressed the link.
+    """
     run = add_run(RunStore(), "gradtree", state="running")
     line = Line(page)
+    late = []
+    if is_late:
+        page.route(
+            re.compile("/BidiComponent[^/]*js$"), lambda route: late.append(route)
+        )
     page.goto(f"{address}/train?run={run}")
     opened(page, "Train and watch")
     line.hold()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Tree").click()
+    assert bool(late) == is_late
+    for route in late:
+        route.continue_()
     page.wait_for_timeout(6000)  # on Train looks are 1 second apart
     asked = line.asked[line.asked.index("") :]  # a page is no fragment
     assert asked == [""]
