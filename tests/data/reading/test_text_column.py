@@ -222,6 +222,21 @@ def test_numbers_that_are_written_as_codes_are_named(cells, held):
     assert held in said
 
 
+@pytest.mark.parametrize(
+    ("cells", "is_said"),
+    [
+        (("20190228", "NA", "20201231"), True),
+        (("20190228", "20191301"), False),
+        (("20190228", "7"), False),
+        (("2019-02-28", "2020-12-31"), False),
+    ],
+)
+def test_days_without_signs_between_their_parts_are_named(cells, is_said):
+    text = "a,n\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells))
+    assert frame_of(text)["a"].dtype == float or not is_said
+    assert ("that look like days, such as '20190228'" in notes_of(text)) == is_said
+
+
 @pytest.mark.parametrize("mark", ["–", "—", "..", "…", ":", "n.a.", "N.A."])
 def test_marks_of_statistical_offices_are_missing_among_numbers_alone(mark):
     text = f"x,word,n\n7.5,a,1\n{mark},{mark},2\n8,b,3\n"

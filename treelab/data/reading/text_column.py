@@ -43,6 +43,7 @@ HEAD = 100  # cells by which it is guessed what a column holds
 WHOLE = r"^[+-]?\d{1,15}$"
 LONG = r"^[+-]?\d{16,}$"
 LEADING_ZERO = r"^[+-]?0\d+$"
+DAY = r"^(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"  # such as 20200131
 # Currencies (EUR 5 and US$5, too), percent, or a word behind a number that is not the
 # exponent of 1,5E+03.
 UNIT = re.compile(
@@ -236,10 +237,18 @@ def _alike_note(words: pa.Array, name: str, n_rows: int) -> str:
 
 
 def _codes_note(words: pa.Array, values: np.ndarray, name: str) -> str:
-    """Name cells that are read as numbers and are written as codes are, if any.
+    """Name cells that are read as numbers and are written as codes or days are, if any.
 
-    Such as 12E4, which programs write as 120000 or 1.2E+05, and 1.10 beside 1.1.
+    Such as 12E4, which programs write as 120000 or 1.2E+05, 1.10 beside 1.1, and days
+    without signs between their parts.
     """
+    bare = without_mark(words).filter(pa.array(~np.isnan(values)))
+    if len(bare) and _matches(bare, DAY).all():
+        return (
+            f"Column {name!r} holds numbers that look like days, such as "
+            f"{bare[0].as_py()!r}, read as numbers. If they are dates, write them as "
+            "2020-01-31 to have them read so."
+        )
     powers = _matches(words, r"^\d+[eE]\d+$")
     longer = words.filter(pa.array(_matches(words, r"\d[.,]\d+0$")))
     shorter = pc.utf8_rtrim(longer, "0")
