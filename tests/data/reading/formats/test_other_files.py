@@ -199,6 +199,7 @@ def test_json_lines_are_read_with_gaps_and_without_lists():
     assert "line 3 is no JSON record" in refusal('{"a": 1}\n{"a": 2}\n{"a"', "t.jsonl")
     assert "line 2 is no JSON record" in refusal('{"a": 1}\n[1, 2]\n', "t.jsonl")
     assert "line 1 is no JSON record" in refusal('{\n "a": 1}\n', "t.json")
+    assert "Write a record of numbers" in refusal('{"a": {"0": 1, "1": 2}}', "t.json")
 
 
 def test_json_lines_with_ever_new_names_are_refused_in_time(monkeypatch):

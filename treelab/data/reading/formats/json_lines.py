@@ -41,7 +41,11 @@ def read_json_lines(text: bytes, name: str) -> Cells:
         cells.names[:] = [cells.names[j] for j in kept]
         cells.columns[:] = [cells.columns[j] for j in kept]
     if not cells.names:
-        raise TableError(f"{name} has no column of numbers or text.")
+        raise TableError(
+            f"{name} holds records or lists alone, no column of numbers or text. Write "
+            "a record of numbers and text a line (in pandas, "
+            "to_json(..., orient='records', lines=True)), and try again."
+        )
     return cells
 
 
