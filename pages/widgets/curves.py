@@ -14,10 +14,12 @@ from treelab.reports.run_curves import (
     OWN_LOSS,
     VARIANCE_UNIT,
     loss_unit,
+    may_weigh_classes,
     reports_squares,
     run_curve,
 )
 from treelab.runs.store.run import Run
+from treelab.trees.words import listed
 
 CLUSTER_LOSS = "Squared distance of rows from their cluster's means"
 X_TITLES = {
@@ -64,6 +66,10 @@ def show_curves(
     what += plain(weighted.pop()) if len(weighted) == 1 else ""
     has_both = any(np.isfinite(curve.valid_loss).sum() > 1 for curve in curves)
     words = " The mark: lowest validation loss." if has_both else ""
+    weighed = [names[run.id][0] for run in drawn if may_weigh_classes(run)]
+    if baseline is not None and weighed:
+        those = listed(weighed, write=plain)
+        words += f" Rare classes may weigh more for {those} than for the baseline."
     points = [curve.valid_loss for curve in curves if len(curve.x) == 1]
     if any(np.isfinite(own).any() for own in points):  # without a curve, as CART
         words += " Single points: filled on training rows, hollow on held-out rows."

@@ -230,6 +230,27 @@ def test_cross_validation_is_progress_and_the_curve_comes_after_it(store, visit)
     assert "GradTree, start: %" in str(figures(app)[0])
 
 
+@pytest.mark.parametrize(
+    ("learner", "settings", "is_said", "has_baseline"),
+    [
+        ("gradtree", {"class_weight": "auto"}, True, True),
+        ("gradtree", {"class_weight": None}, False, True),
+        ("grande", {"class_weight": "auto"}, False, True),
+        ("grande", {"class_weight": "balanced"}, True, True),
+        ("grande", {"constraints": {"class_costs": {"a": {"b": 9}}}}, True, True),
+        ("gradtree", {"loss": "focal"}, False, False),
+    ],
+)
+def test_losses_stand_beside_the_baseline_that_compare_with_it(
+    store, visit, learner, settings, is_said, has_baseline
+):
+    run_id = add_run(store, learner, state="running", settings=settings)
+    store.add_events(run_id, [Progress(k, 10, 0.9, 0.9, 2.0) for k in (0, 4)])
+    app = visit("train", run=run_id)
+    assert ("classes may weigh more for" in page_text(app)) == is_said
+    assert ("baseline" in str(figures(app)[0])) == has_baseline
+
+
 def test_the_curve_of_a_paused_run_ends_where_it_was_paused(store):
     run = store.run(add_run(store, "gradtree", state="running"))
     run = replace(run, state="paused", epoch=20.0, max_epochs=100)

@@ -17,7 +17,8 @@ SQUARED = {"cart", "optimal"}
 VARIANCE_UNIT = "squared error / variance"
 NATS = "log loss (nats)"
 MIXED_UNITS = "log loss (nats); GET: squared error"
-OWN_LOSS = "each run's own loss"  # of regressors that were asked for another one
+OWN_LOSS = "each run's own loss"  # of those that were asked for another one
+USUAL = (SQUARED_ERROR.name, "cross_entropy")
 
 
 def loss_unit(problem: Problem, runs: Sequence[Run]) -> str:
@@ -30,9 +31,21 @@ def loss_unit(problem: Problem, runs: Sequence[Run]) -> str:
 
 
 def has_own_loss(run: Run) -> bool:
-    """Whether a regressor was asked for another loss than the squared error."""
-    asked = run.settings.get("loss", SQUARED_ERROR.name)
-    return run.problem.task == "regression" and asked != SQUARED_ERROR.name
+    """Whether a run was asked for another loss than most have."""
+    return run.settings.get("loss", USUAL[0]) not in USUAL
+
+
+def may_weigh_classes(run: Run) -> bool:
+    """Whether rows of some classes may count for more in the losses of a run.
+
+    As they do where gradients are to see them so; of GradTree's default folds decide.
+    """
+    if run.learner not in ("gradtree", "grande", "argmin"):
+        return False
+    asked = run.settings.get("class_weight")
+    by_folds = asked == "auto" and run.learner == "gradtree"
+    has_costs = "class_costs" in (run.settings.get("constraints") or {})
+    return by_folds or has_costs or asked not in (None, "auto")
 
 
 def reports_squares(run: Run) -> bool:
