@@ -237,6 +237,11 @@ def test_logits_shift_to_a_rare_class_where_that_scores_better_on_validation():
     even = GrandeClassifier(**QUICK, class_weight=None).fit(X, y)
     ill = [(model.predict(X) == "ill").mean() for model in (fitted, even)]
     assert ill[0] > ill[1]
+    said = [" ".join(model.ensemble_.notes) for model in (fitted, even)]
+    assert ["rows weighted by class: ill 1, well" in own for own in said] == [
+        True,
+        False,
+    ]
 
 
 def test_without_class_weights_the_most_probable_class_is_predicted():
@@ -246,6 +251,7 @@ def test_without_class_weights_the_most_probable_class_is_predicted():
     fitted = GrandeClassifier(**BRIEF, class_weight=None).fit(X, y)
     most_probable = fitted.classes_[fitted.predict_proba(X).argmax(axis=1)]
     assert fitted.predict(X).tolist() == most_probable.tolist()
+    assert not any("weighted by class" in note for note in fitted.ensemble_.notes)
 
 
 def test_every_row_is_held_out_by_one_sub_ensemble_alone():

@@ -669,7 +669,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         count = np.bincount(y, row_weight, minlength=n_classes)
         return count.sum() / (n_classes * np.where(count > 0, count, 1))
 
-    def _weights_note(self, weights):
+    def _weights_note(self, weights, how_sure="shrunk towards the nodes above"):
         """By the labels of the classes."""
         shown = [f"{weight:.2g}" for weight in weights]
         if len(set(shown)) == 1:
@@ -677,7 +677,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):
         by_class = [f"{label} {weight}" for label, weight in zip(self.labels(), shown)]
         return (
             f"Classes are chosen with rows weighted by class: {', '.join(by_class)}; "
-            "probabilities are those of the rows, shrunk towards the nodes above.",
+            f"probabilities are those of the rows, {how_sure}.",
         )
 
     def _with_certainty(self, path, rows):

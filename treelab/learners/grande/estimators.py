@@ -234,7 +234,12 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
             values, own = votes(self.constraints_, self.labels())
             by_cost = values * own[:, None] / max(own.max(), 1e-300)
         shifts = settings.class_weight == "auto" and by_cost is None
-        return calibrate(network, weights, shifts=shifts, votes=by_cost)
+        found = calibrate(network, weights, shifts=shifts, votes=by_cost)
+        if by_cost is None and found.decision_weights is not None:
+            how_sure = "as sure as held-out rows allow"
+            notes = self._weights_note(found.decision_weights, how_sure)
+            found = replace(found, notes=notes)
+        return found
 
 
 @estimator
