@@ -237,11 +237,7 @@ def test_logits_shift_to_a_rare_class_where_that_scores_better_on_validation():
     even = GrandeClassifier(**QUICK, class_weight=None).fit(X, y)
     ill = [(model.predict(X) == "ill").mean() for model in (fitted, even)]
     assert ill[0] > ill[1]
-    said = [" ".join(model.ensemble_.notes) for model in (fitted, even)]
-    assert ["rows weighted by class: ill 1, well" in own for own in said] == [
-        True,
-        False,
-    ]
+    assert "rows weighted by class: ill 1, well" in str(fitted.ensemble_.notes)
 
 
 def test_without_class_weights_the_most_probable_class_is_predicted():
