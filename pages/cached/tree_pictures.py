@@ -12,6 +12,7 @@ from treelab.evaluation.ensembles import are_equal
 from treelab.evaluation.metrics import TITLES, headline_score
 from treelab.evaluation.pruning import PruningSteps
 from treelab.figures.viewer.payload import Frames, to_json, tree_payload
+from treelab.learners.registry import CLUSTERS
 from treelab.runs.jobs.fit import without_origin
 from treelab.runs.store.run import Run
 from treelab.trees.pruning_path import PruningPath, shown_tree
@@ -63,6 +64,7 @@ class ViewerPayload:
     scrubber: int  # pixels of the scrubber above the picture
     legend: int  # letters of the legend, with its gaps
     notes: tuple[int, ...]  # letters of each sentence below the first tree
+    leaves_apart: bool = False  # whether leaves of one class are drawn one by one
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,11 @@ class TreePicture:
         return self.trees[min(at, len(self.trees) - 1)]
 
 
-def _viewer_payload(payload: dict) -> ViewerPayload:
-    """Write a payload, and measure what stands below its picture."""
+def _viewer_payload(payload: dict, run: Run) -> ViewerPayload:
+    """Write a run's payload, and measure what stands below its picture.
+
+    Leaves of clusters are apart, whatever labels their rows have.
+    """
     names = [entry["label"] for entry in payload["classes"]]
     names = names or [payload["target"]["name"], "a scale and its two ends"]
     return ViewerPayload(
@@ -89,6 +94,7 @@ def _viewer_payload(payload: dict) -> ViewerPayload:
         _SCRUBBER if payload["frames"]["kind"] else 0,
         sum(len(name) + 6 for name in names),
         tuple(len(note) for note in payload["trees"][0]["notes"]),
+        run.learner == CLUSTERS.key,
     )
 
 
@@ -106,7 +112,7 @@ def sketch(loaded: LoadedRun, _tree: Tree, name: str) -> ViewerPayload:
     colors = run_colors(loaded) or None
     plain_tree = replace(_tree, notes=())
     payload = tree_payload(plain_tree, split=loaded.fitted_split, colors=colors)
-    return _viewer_payload(payload)
+    return _viewer_payload(payload, loaded.run)
 
 
 def training_picture(
@@ -197,8 +203,9 @@ def _picture(
         frames=frames,
     )
     if frames is None:
-        return TreePicture(_viewer_payload(payload), (trees[0],))
-    places, text = tuple(payload["frames"]["places"]), _viewer_payload(payload)
+        return TreePicture(_viewer_payload(payload, loaded.run), (trees[0],))
+    places = tuple(payload["frames"]["places"])
+    text = _viewer_payload(payload, loaded.run)
     kept = tuple(trees[i] for i in places)
     return TreePicture(text, kept, payload["frames"]["chosen"], places)
 

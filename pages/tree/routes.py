@@ -21,7 +21,7 @@ from pages.widgets.words import (
 )
 from treelab.data.split import SPLITS
 from treelab.evaluation import routing
-from treelab.evaluation.metrics import dendrogram_purity
+from treelab.evaluation.metrics import dendrogram_purity, one_cluster_purity
 from treelab.figures import routing as figures
 from treelab.figures.html import color_legend, scale
 from treelab.trees.colors import VIRIDIS, palette
@@ -353,7 +353,7 @@ def _show_months(
 
 def _show_purity(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
     """Draw the rows of each class in each leaf, and list the leaves."""
-    found, dendrogram = _purity(routed)
+    found, dendrogram, one = _purity(routed)
     leaves, tree = found.leaves, routed.tree
     words = found.sentences(f"{routed.rows_name}s")
     st.markdown(f"**{plain(words)}**")
@@ -362,7 +362,8 @@ def _show_purity(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
     figure = figures.purity_figure(found, colors, mode=mode())
     show_figure(figure, key="routing-purity", alt=words)
     shown = min(figures.MOST_LEAVES, len(leaves))
-    in_tree = f" Dendrogram purity: {dendrogram:.2f}." if dendrogram >= 0 else ""
+    in_tree = f" Dendrogram purity: {dendrogram:.2f} (all in one cluster: {one:.2f})."
+    in_tree = in_tree if dendrogram >= 0 else ""
     which = f"The {shown} leaves of most rows" if shown < len(leaves) else "Bars"
     st.caption(
         f"{which}: leaves that {routed.rows_name}s reach, left to right in the tree; "
@@ -382,9 +383,10 @@ def _show_purity(loaded: LoadedRun, routed: routing.RoutedRows) -> None:
 
 
 @shared(16, "Measuring the leaves…")
-def _purity(routed: routing.RoutedRows) -> tuple[routing.LeafPurity, float]:
-    """Return the leaves' purity, and that of the whole tree as a dendrogram."""
+def _purity(routed: routing.RoutedRows) -> tuple[routing.LeafPurity, float, float]:
+    """Return the leaves' purity, and those of the whole tree and of one cluster."""
     found = routing.leaf_purity(routed.tree, routed.names, routed.rows)
     grouped = routed.group >= 0
     leaf, group = routed.leaf[grouped], routed.group[grouped]
-    return found, dendrogram_purity(routed.tree.parent, leaf, group)
+    whole = dendrogram_purity(routed.tree.parent, leaf, group)
+    return found, whole, one_cluster_purity(group)

@@ -56,7 +56,7 @@ def tree_viewer(
     if key not in st.session_state:  # not drawn since the visitor came to this page
         st.session_state[first] = select
     wanted = st.session_state[first]
-    options = {"controls": True} | options
+    options = {"controls": True, "leaves_apart": payload.leaves_apart} | options
     total = total_height(payload, height, **options)
     chosen = None if wanted is None else {"key": wanted, "version": 0}
     changing = view_settings(select=chosen, total=total, **options)

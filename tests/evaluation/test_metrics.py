@@ -17,6 +17,7 @@ from treelab.evaluation.metrics import (
     headline,
     macro_f1,
     macro_f1_error,
+    one_cluster_purity,
     scores,
 )
 from treelab.evaluation.paired_bootstrap import score_intervals
@@ -173,7 +174,8 @@ def test_dendrogram_purity_is_that_of_brute_force(seed):
 def test_dendrogram_purity_of_a_perfect_and_of_a_trivial_hierarchy():
     y = ["a", "a", "b", "b"]
     assert dendrogram_purity([-1, 0, 0], [1, 1, 2, 2], y) == 1
-    assert dendrogram_purity([-1], [0, 0, 0, 0], y) == 0.5
+    assert dendrogram_purity([-1], [0, 0, 0, 0], y) == one_cluster_purity(y) == 0.5
+    assert one_cluster_purity([1] * 9 + [0]) == pytest.approx(0.9)
     assert np.isnan(dendrogram_purity([-1], [0, 0], ["a", "b"]))
 
 

@@ -134,6 +134,8 @@ def test_which_clusters_were_found_is_said_in_one_line(store, visit, known):
     (line,) = [text.value for text in app.markdown if "** in " in text.value]
     assert "clusters" in line
     assert ("dendrogram purity" in line) == (known is not None)
+    assert ("(all in one cluster: 0." in line) == (known is not None)
+    assert all(view["options"]["leaves_apart"] for view in viewers(app))
     assert "Argmin clusters" in cards(app)
 
 

@@ -11,6 +11,7 @@ from treelab.cli.training import Trainer, print_report
 from treelab.learners.registry import CLUSTERS, complete_settings
 from treelab.learners.setting_text import parse_settings
 from treelab.runs.jobs.clusters import clusters_problem
+from treelab.runs.run_words import purity_words
 from treelab.runs.store.run import Run
 from treelab.runs.store.run_store import RunStore
 from treelab.trees.pruning_path import shown_tree
@@ -88,7 +89,7 @@ def _print_clusters(run: Run, tree: Tree) -> None:
         label = printable(str(own["cluster"]))
         print(f"{label}: {own['rows']:,} rows at node {own['node']}")
     if "purity" in run.summary:
-        purity = run.summary["purity"]
-        print(f"dendrogram purity {purity:.3f} on {tree.n_rows[0]:,} training rows")
+        rows = f"{tree.n_rows[0]:,} training rows"
+        print(f"dendrogram purity {purity_words(run)} on {rows}")
     seconds = run.summary["seconds"]
     print(f"{tree.n_leaves} clusters, depth {tree.depth}; {seconds:.1f} s")

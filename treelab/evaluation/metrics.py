@@ -426,3 +426,8 @@ def dendrogram_purity(parent, leaf, y) -> float:
         return float("nan")
     share = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
     return float((met * share).sum() / met.sum())
+
+
+def one_cluster_purity(y) -> float:
+    """Return the ``dendrogram_purity`` of labels (n_rows,) all in one cluster."""
+    return dendrogram_purity([-1], np.zeros(len(y), dtype=np.int64), y)

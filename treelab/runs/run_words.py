@@ -203,7 +203,16 @@ def clusters_found(run: Run) -> str:
         return ""
     words = counted(run.summary["leaves"], "cluster")
     if "purity" in run.summary:
-        words += f", dendrogram purity {significant(run.summary['purity'])}"
+        words += f", dendrogram purity {purity_words(run)}"
+    return words
+
+
+def purity_words(run: Run) -> str:
+    """Write the purity of a run's clusters, beside that of all rows in one cluster."""
+    words = significant(run.summary["purity"])
+    if "one_cluster_purity" in run.summary:  # of runs since it is measured
+        one = significant(run.summary["one_cluster_purity"])
+        words += f" (all in one cluster: {one})"
     return words
 
 

@@ -178,6 +178,7 @@ def test_clusters_from_the_shell(tmp_path, capsys):
     assert main([*command, "--known", "species"]) == 0
     printed = capsys.readouterr().out
     assert "dendrogram purity 0." in printed
+    assert "(all in one cluster: 0.33" in printed
     assert "clusters, depth" in printed
     assert main([*command, "--set", "target_columns=each"]) == 0
     assert "cluster 1: " in capsys.readouterr().out

@@ -8,6 +8,7 @@ import pandas as pd
 
 from treelab.data.columns import useful_columns
 from treelab.data.problem import Problem, make_problem, pairs
+from treelab.evaluation.metrics import one_cluster_purity
 from treelab.learners.common.origin import Origin
 from treelab.runs.jobs.fit import Fitted, check_is_ours, run_estimator
 from treelab.runs.store.run import Run
@@ -133,12 +134,13 @@ def _fit_known_labels(
     )
     path = _map_trees(estimator.model_, label, NO_LABELS)
     purity = float(path.scores["purity"].iloc[path.chosen])
+    one = one_cluster_purity(split.y_train)
     return Fitted(
         path,
         run.problem,
         split,
         (NO_LABELS,),
-        {"purity": purity},
+        {"purity": purity, "one_cluster_purity": one},
         origin=estimator.origin_,
     )
 
