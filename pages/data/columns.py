@@ -38,7 +38,9 @@ def column_editor(problem: Problem) -> None:
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page
         st.session_state[base_key] = _rows(problem)
-    base = st.session_state[base_key]
+    base = st.session_state[base_key].copy()
+    for name, now in cached.made_numbers(problem).items():
+        base.loc[base["column"] == name, list(now)] = list(now.values())
     st.data_editor(
         base,
         key=key,
