@@ -302,7 +302,8 @@ def show_distribution(problem: Problem) -> None:
     what = "the target's mean below"
     if found.target_mean is None:
         what = "a colour a class"
-    st.caption(f"All rows with a target, {what}; the outermost bins hold the tails.")
+    tails = "" if found.of_categories else "; the outermost bins hold the tails"
+    st.caption(f"All rows with a target, {what}{tails}.")
 
 
 def show_associations(problem: Problem) -> None:
