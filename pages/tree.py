@@ -37,6 +37,10 @@ def show_page(own: LoadedRun, estimator: int | None) -> None:
         if reason := why_not_edited(run_tree(own), own.run.constraints):
             st.info(reason, icon=":material/info:")
         else:
+            if sizes.named_size(own.run.id):
+                st.caption(
+                    "The retained tree is edited. To edit another size, keep it."
+                )
             show_editing(own, view)
         return
     size = sizes.size_of(own, view, choices.split)

@@ -27,11 +27,13 @@ export function predictionText(data, node) {
   return classText(data, node.prediction);
 }
 
-/** A node's prediction as far as it fits: names of targets are cut, values stay. */
+/** A node's prediction as far as it fits: names of targets are cut, units left out, values stay. */
 export function fitPrediction(data, node, room, size, weight) {
   const whole = predictionText(data, node);
   const isLong = node.outputs && measure(whole, size, weight) > room;
-  const text = isLong ? node.outputs.map(([, words]) => words).join(" · ") : whole;
+  const unit = withUnit("", data.target?.unit);
+  let text = isLong ? node.outputs.map(([, words]) => words).join(" · ") : whole;
+  if (unit && text.endsWith(unit) && measure(text, size, weight) > room) text = text.slice(0, -unit.length);
   const label = data.task === "regression" ? text : node.prediction;
   if (text === label) return isolate(cut(text, room, size, weight));
   const tail = `: ${label}`;

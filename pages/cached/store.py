@@ -15,7 +15,7 @@ import streamlit as st
 from pages.state.visitor import visitor
 from treelab.data.builtin import BUILTIN
 from treelab.data.column_meaning import describe_columns
-from treelab.data.columns import infer_task
+from treelab.data.columns import cast_column, infer_task
 from treelab.data.problem import Problem
 from treelab.data.problem_check import check_problem
 from treelab.data.split import DataSplit
@@ -30,7 +30,7 @@ from treelab.runs.store.run_store import RunStore, default_home
 from treelab.runs.store.version import StoreReads, StoreVersion
 from treelab.runs.users import Visitor, VisitorStore, quota_words
 from treelab.runs.workers.queue import Queue
-from treelab.trees.cells import holds_times
+from treelab.trees.cells import holds_times, noted_form
 from treelab.trees.date_parts import first_day, has_times, looks_like_dates
 
 T = TypeVar("T")
@@ -270,6 +270,17 @@ def column_kinds(problem: Problem) -> dict[str, str]:
     """Return each column's kind: as its values suggest, or as it was changed."""
     facts = column_facts(problem.table_id)
     return dict(zip(facts["column"], facts["kind"])) | dict(problem.kinds)
+
+
+@_cached
+def made_numbers(frame: pd.DataFrame, problem: Problem) -> dict[str, dict]:
+    """Return of text made numbers what is missing, and how many values differ."""
+    found = {}
+    for name in (name for name, kind in problem.kinds if kind == "number"):
+        if name in frame:  # else a part of a date
+            own = cast_column(frame[name], "number", noted_form(frame, name))
+            found[name] = {"missing": own.isna().mean(), "different": own.nunique()}
+    return found
 
 
 @_cached

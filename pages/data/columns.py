@@ -38,7 +38,9 @@ def column_editor(problem: Problem) -> None:
     base_key = f"{key}-base"
     if key not in st.session_state:  # first seen, or back from another page
         st.session_state[base_key] = _rows(problem)
-    base = st.session_state[base_key]
+    base = st.session_state[base_key].copy()
+    for name, now in cached.made_numbers(problem).items():
+        base.loc[base["column"] == name, list(now)] = list(now.values())
     st.data_editor(
         base,
         key=key,
@@ -300,7 +302,8 @@ def show_distribution(problem: Problem) -> None:
     what = "the target's mean below"
     if found.target_mean is None:
         what = "a colour a class"
-    st.caption(f"All rows with a target, {what}; the outermost bins hold the tails.")
+    tails = "" if found.of_categories else "; the outermost bins hold the tails"
+    st.caption(f"All rows with a target, {what}{tails}.")
 
 
 def show_associations(problem: Problem) -> None:

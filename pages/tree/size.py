@@ -76,9 +76,7 @@ def size_of(loaded: LoadedRun, view: str, split: str) -> Size | None:
     elif known in st.session_state:
         step = st.session_state[known]
     else:
-        of_this_run = st.session_state.get("size-run", run_id) == run_id
-        named = st.query_params.get("size", "") if of_this_run else ""
-        place = whole_number(named)
+        place = whole_number(named_size(run_id))
         step = steps.own if place is None else place
     step = step if step < len(steps.trees) else steps.own
     if step != steps.own:
@@ -86,6 +84,12 @@ def size_of(loaded: LoadedRun, view: str, split: str) -> Size | None:
     st.session_state["size-run"], st.session_state[known] = run_id, step
     set_parameter("size", None if step == steps.own else str(step))
     return replace(size, step=step)
+
+
+def named_size(run_id: str) -> str:
+    """Return the step of a run's path that the address names, "" for its own tree."""
+    of_this_run = st.session_state.get("size-run", run_id) == run_id
+    return st.query_params.get("size", "") if of_this_run else ""
 
 
 def pick_predictor(loaded: LoadedRun) -> bool:

@@ -35,6 +35,15 @@ def test_missing_cells_are_written_as_such(frame):
     assert text.count("33.3% missing") == 2
 
 
+def test_text_among_numbers_is_drawn_by_the_numbers_that_it_shows():
+    marks = pd.DataFrame({"mark": ["4,13", "absent", "2,50", "5,1"]})
+    note_forms(marks, {"mark": CellForm(kind="category", decimal=",")})
+    text = table_html(marks, numbers=["mark"])
+    assert "number · 25% missing" in text
+    assert text.count("<i style=") == 20  # bins
+    assert "absent" in text  # as it stands in the table
+
+
 def test_columns_left_out_step_back(frame):
     html = table_html(frame, left_out={"city": "weight"})
     assert 'class="out" title="city"' in html

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from threading import Event
 from unittest.mock import Mock
 
@@ -387,3 +388,24 @@ def test_a_press_is_answered_while_columns_are_looked_through(monkeypatch):
     assert at_leisure(sum, [1, 2]) == 3
     with pytest.raises(TableError):
         at_leisure(Mock(side_effect=TableError("damaged")))
+
+
+def test_text_made_numbers_is_said_to_miss_what_shows_none(store, visit):
+    text = "mark;kind\n" + "".join(
+        f"{'absent' if i % 4 == 0 else f'{i % 9},5'};{'ab'[i % 2]}\n" for i in range(60)
+    )
+    app = visit("data")
+    app.file_uploader(key="upload").upload("t.csv", text.encode(), "text/csv").run()
+
+    def marks() -> pd.Series:
+        (shown,) = (own.value for own in app.dataframe if "use" in own.value)
+        return shown.set_index("column").loc["mark"]
+
+    assert (marks()["missing"], marks()["different"]) == (0, 10)
+    problem = app.session_state["problem"]
+    app.session_state["problem"] = replace(problem, kinds=(("mark", "number"),))
+    app.run()
+    assert (marks()["missing"], marks()["different"]) == (0.25, 9)
+    app.session_state["problem"] = problem
+    app.run()
+    assert (marks()["missing"], marks()["different"]) == (0, 10)

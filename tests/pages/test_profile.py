@@ -27,6 +27,9 @@ def test_a_table_is_profiled_and_another_column_shown(visit, store):
     box.select("colour").run()
     assert not app.exception
     assert "3 different texts" in words(app)
+    assert "hold the tails" not in words(app)
+    box.select("radius").run()
+    assert "the outermost bins hold the tails" in words(app)
 
 
 def test_numbers_among_words_are_profiled_as_the_chosen_type_reads_them(visit, store):

@@ -205,3 +205,13 @@ def test_why_an_edit_is_refused_is_shown_as_it_stands(visit, store):
     app = visit("tree", edit="true", run=add_run(store, "cart"))
     app.session_state["edit-refused"] = "texture $x$ is forbidden, $y$ is not."
     assert r"\$x\$" in app.run().warning[0].value
+
+
+def test_of_a_moved_slider_it_is_said_which_tree_is_edited(visit, store):
+    run = add_run(store, "cart")
+    words = "The retained tree is edited"
+    app = visit("tree", run=run, size="1")
+    app.toggle(key="edit").set_value(True).run()
+    assert app.metric[1].value == str(store.model(run).n_leaves)
+    assert words in page_text(app)
+    assert words not in page_text(visit("tree", run=run, edit="true"))

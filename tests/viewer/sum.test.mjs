@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cardPlan, fitPrediction, TIERS } from "../../assets/viewer/card.js";
+import { measure } from "../../assets/viewer/text.js";
 import { isSum, MOST_TERMS, sumPlan, sumTerms } from "../../assets/viewer/sum.js";
 
 /** A split that adds up so many columns. */
@@ -50,4 +51,11 @@ test("a leaf of several outputs shows their values where their names have no roo
   const node = { prediction: "progression 91.8, visits 7.9", outputs: [[91.8, "91.8"], [7.9, "7.9"]] };
   const words = fitPrediction({ task: "regression" }, node, 80, 11.5, 650);
   assert.equal(words.replace(/[\u2068\u2069]/g, ""), "91.8 · 7.9");
+});
+
+test("a leaf shows its whole value where there is no room for its unit", () => {
+  const data = { task: "regression", target: { unit: "EUR" } };
+  const words = (room) => fitPrediction(data, { prediction: "1,057,807 EUR" }, room, 14, 650).replace(/[\u2068\u2069]/g, "");
+  assert.equal(words(1000), "1,057,807 EUR");
+  assert.equal(words(measure("1,057,807 E…", 14, 650)), "1,057,807");
 });

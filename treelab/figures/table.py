@@ -6,9 +6,10 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from treelab.figures.style import shorten
-from treelab.trees.cells import holds_times
+from treelab.trees.cells import CATEGORY, holds_times, noted_form, read_column
 from treelab.trees.date_parts import looks_like_dates, with_dates
 from treelab.trees.words import percent
 
@@ -28,9 +29,9 @@ def table_html(
 
     A ``<table>`` in a scrolling box, styled by its classes; everything in it is
     escaped. Targets are marked and moved to the front; columns that are not among
-    ``numbers`` are drawn as categories; those ``left_out`` are paler, since nothing is
-    predicted from them, each with what it is. Beyond 80 columns the rest is counted in
-    a last column.
+    ``numbers`` are drawn as categories, and text that is among them by the numbers that
+    it shows; those ``left_out`` are paler, since nothing is predicted from them, each
+    with what it is. Beyond 80 columns the rest is counted in a last column.
     """
     columns = sorted(frame.columns, key=lambda name: name not in targets)
     shown, hidden = columns[:MOST_COLUMNS], columns[MOST_COLUMNS:]
@@ -40,8 +41,11 @@ def table_html(
         css = "target" if name in targets else "out" if name in left_out else "used"
         css += " num" if name in numbers else ""
         note = "to predict" if name in targets else left_out.get(name, "")
-        is_clock = holds_times(frame, str(name))
-        heads.append(_head(frame[name], css, name in numbers, is_clock, note))
+        is_clock, column = holds_times(frame, str(name)), frame[name]
+        if name in numbers and not is_numeric_dtype(column):  # as a model reads it
+            form = noted_form(frame, str(name)) or CATEGORY
+            column = read_column(column, form, "number")
+        heads.append(_head(column, css, name in numbers, is_clock, note))
         classes.append(css)
     rest = "<td></td>" if hidden else ""
     rows = ""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
-from math import inf, isnan
+from math import inf, isclose, isnan
+from operator import gt, lt
 from typing import ClassVar
 
 import numpy as np
@@ -921,12 +922,24 @@ def change_text(feature: Feature, before, now, tree: Tree | None, row) -> str:
         if is_own and isinstance(condition, NumberCondition):
             low, high = condition.low_text, condition.high_text
             if falls and high and not low:
+                high = _kept(feature, high, condition.high, gt)
                 text = f"{with_unit(high, feature.unit)} or less"
                 return f"{found} {f'before {high}' if is_date else text}"
             if not falls and low and not high:
+                low = _kept(feature, low, condition.low, lt)
                 text = f"more than {with_unit(low, feature.unit)}"
                 return f"{found} {f'{low} or later' if is_date else text}"
     return f"{found} {cell_text(feature, now)}"
+
+
+def _kept(feature: Feature, text: str, bound: float, misses: Callable) -> str:
+    """Return a bound as texts show it, or more exactly where a value there misses it.
+
+    A threshold of 3.325 is shown as 3.33 where no training row is between.
+    """
+    if feature.is_date or feature.is_clock or not misses(parse(text), bound):
+        return text
+    return shortest(bound, lambda own: isclose(own, bound) or not misses(own, bound))
 
 
 def cell_text(feature, cell) -> str:

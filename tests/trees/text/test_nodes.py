@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.trees.make import CATEGORIES, make_table, make_target, make_tree
 from treelab.trees.feature import Feature
 from treelab.trees.text import (
+    change_text,
     left_categories,
     node_text,
     path_sentences,
@@ -210,3 +211,21 @@ def test_a_sum_begins_with_the_column_that_moves_it_most():
     unknown = [Feature("income"), Feature("age", spread=10.0)]
     asked = replace(asked, features=unknown)
     assert split_text(asked, 0) == "age + 0.001·income ≤ 50"
+
+
+@pytest.mark.parametrize(
+    ("threshold", "before", "now", "words"),
+    [
+        (3.325, 4.1, 2.5, "lower grade from 4.1 to 3.325 or less"),  # shown as 3.33
+        (3.324, 2.5, 4.1, "raise grade from 2.5 to more than 3.324"),  # as 3.32
+        (3.324, 4.1, 2.5, "lower grade from 4.1 to 3.32 or less"),
+        (3.325, 2.5, 4.1, "raise grade from 2.5 to more than 3.33"),
+    ],
+)
+def test_every_value_that_a_change_names_leads_where_it_says(
+    threshold, before, now, words
+):
+    grade, rows = Feature("grade"), pd.DataFrame({"grade": [2.5, 3.28, 3.37, 4.1]})
+    tree = stump(grade, threshold).with_rows(rows, ["setosa", "other"] * 2)
+    changed = pd.DataFrame({"grade": [now]})
+    assert change_text(grade, before, now, tree, changed) == words
