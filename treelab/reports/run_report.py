@@ -945,7 +945,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Block:
         paragraph(_finding_words(found, column, title), strong=True),
         paragraph(
             "The best tree of each size. Ring: the tree that the run retained. "
-            "Held-out rows, of cross-validation or validation, chose the size; test "
+            "Held-out rows are those of cross-validation, or the validation rows; test "
             "rows chose nothing."
         ),
     ]
