@@ -217,7 +217,7 @@ def _kinds(
 
     ValueError for none, for two, or for a number that ``--as-text`` reads as text.
     """
-    found = {}
+    found: dict[str, str] = {}
     for text in texts:
         column, _, kind = text.rpartition(":")
         if not column or kind not in ("number", "category"):

@@ -289,8 +289,8 @@ def _with_numbers(model: Model, frame: pd.DataFrame) -> pd.DataFrame:
         found = noted_form(frame, column) if column in frame.columns else None
         if found is None or found.decimal == form.decimal:
             continue
-        sign = {"decimal": found.decimal, "thousands": found.thousands}
-        if found == replace(form, **sign, needed=found.needed, width=found.width):
+        same = replace(found, decimal=form.decimal, thousands=form.thousands)
+        if same == replace(form, needed=found.needed, width=found.width):
             frame[column] = cast_column(frame[column], "number", found)
     return frame
 
