@@ -12,7 +12,7 @@ from pages.cached.predictions import predictions
 from pages.cached.runs import LoadedRun, load_readable, ranked_classes
 from pages.compare.pair import Names, Pair, beside, names_of, pair_colors
 from pages.widgets.page import mode, page_link, show_figure
-from pages.widgets.words import capital, plain, split_words, with_unit
+from pages.widgets.words import capital, error_with_unit, plain, split_words
 from treelab.data.split import some_rows
 from treelab.evaluation import comparison
 from treelab.evaluation.metrics import class_scores, confusion_matrix
@@ -65,7 +65,7 @@ def show_outcomes(loaded: LoadedRun, key: str) -> None:
     median = median_absolute_error(truth, predicted, sample_weight=weight)
     st.caption(
         f"{capital(split_words(loaded, 'test'))}. Dotted: prediction equals "
-        f"target. Median absolute error: {plain(with_unit(loaded, median))}."
+        f"target. Median absolute error: {plain(error_with_unit(loaded, median))}."
     )
 
 
@@ -245,8 +245,10 @@ def show_residuals(pair: Pair, names: Names) -> None:
     words = []
     for name, own in zip(names, residuals):
         square, mean = (np.average(v, weights=weight) for v in (own**2, own))
-        typical = with_unit(pair[0], float(np.sqrt(square)))
-        words.append(f"{name} misses by {typical} (mean {with_unit(pair[0], mean)})")
+        typical = error_with_unit(pair[0], float(np.sqrt(square)))
+        words.append(
+            f"{name} misses by {typical} (mean {error_with_unit(pair[0], mean)})"
+        )
     st.markdown(plain(f"Root mean square of the residuals: {'; '.join(words)}."))
     some = some_rows(len(truth), MOST_POINTS)
     ends = _ends(predicted), _ends(residuals)

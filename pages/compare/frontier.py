@@ -138,7 +138,7 @@ def show_frontier(pair: Pair) -> None:
             "Scores on",
             COLUMNS if len(held_out) == 1 else {TEST: COLUMNS[TEST]},
             key=f"frontier-{key}",
-            help="Test rows chose nothing. Held-out rows chose the size: those of "
+            help="Test rows chose nothing. Held-out rows are those of "
             "cross-validation, or the validation rows.",
         )
         leaves = _pick_leaves(runs)

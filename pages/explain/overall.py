@@ -9,7 +9,7 @@ from pages.cached.predictions import decided_rows, run_dependence, shuffled_impo
 from pages.cached.runs import LoadedRun, ranked_classes, run_tree
 from pages.explain.which_row import Row
 from pages.widgets.page import mode, page_link, pick_one, show_bars, show_figure
-from pages.widgets.words import fitted_words, plain, with_unit
+from pages.widgets.words import error_with_unit, fitted_words, plain, with_unit
 from treelab.evaluation import importance
 from treelab.evaluation.ensembles import DecidedRows
 from treelab.evaluation.metrics import TITLES
@@ -176,6 +176,6 @@ def _facts(loaded: LoadedRun, decided: DecidedRows) -> dict:
         facts["correct"] = percent(decided.accuracy)
         facts["prediction"] = str(decided.prediction)
     else:
-        facts["mean error"] = with_unit(loaded, decided.mean_absolute_error)
+        facts["mean error"] = error_with_unit(loaded, decided.mean_absolute_error)
         facts["prediction"] = with_unit(loaded, float(decided.prediction))
     return facts | {"mean weight": percent(decided.weight), "rule": decided.rule}

@@ -12,7 +12,13 @@ from pages.cached.runs import LoadedRun, run_colors, run_tree
 from pages.explain.which_row import Row
 from pages.widgets.page import mode, page_link, pick_one, show_figure
 from pages.widgets.tree_viewer import note_empty_branch, show_tree
-from pages.widgets.words import fitted_words, plain, short_rule, with_unit
+from pages.widgets.words import (
+    error_with_unit,
+    fitted_words,
+    plain,
+    short_rule,
+    with_unit,
+)
 from treelab.evaluation import explanations, rashomon
 from treelab.evaluation.ensembles import estimator_predictions, weight_that_agrees
 from treelab.evaluation.node_report import score_leaf
@@ -35,7 +41,7 @@ def show_prediction(loaded: LoadedRun, row: Row, before: str = "") -> None:
     if not before and row.target is not None and loaded.has_labels:
         beside = f"Wrong: the row's class is “{row.target}”"
         if row.proba is None:
-            error = with_unit(loaded, abs(row.predicted - float(row.target)))
+            error = error_with_unit(loaded, abs(row.predicted - float(row.target)))
             beside = f"Target: {with_unit(loaded, float(row.target))}; error: {error}"
         elif row.predicted == row.target:
             beside = "Correct"

@@ -19,7 +19,7 @@ from pages.state.choices import set_parameter, whole_number
 from pages.widgets.curves import CLUSTER_LOSS
 from pages.widgets.page import mode, page_link, pick_one, show_figure
 from pages.widgets.tree_viewer import selection
-from pages.widgets.words import plain, split_words, with_unit
+from pages.widgets.words import error_with_unit, plain, split_words
 from treelab.data.split import SPLIT_NAMES
 from treelab.evaluation.comparison import disagreement
 from treelab.evaluation.ensembles import are_equal
@@ -233,7 +233,7 @@ def show_pair(size: Size) -> None:
     n_rows = counted(found.n_rows, "test row")
     change = f"{len(found.rows):,} of {n_rows} change their class"
     if found.mean_distance is not None:
-        distance = with_unit(loaded, found.mean_distance)
+        distance = error_with_unit(loaded, found.mean_distance)
         change = f"predictions differ by {distance} on average, {n_rows}"
     scores = f"{names[0]} {significant(best.first)}, {names[1]} "
     scores += f"{significant(best.second)} {best.title}"

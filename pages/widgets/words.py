@@ -12,7 +12,7 @@ from pages.cached.store import find_run, read_once, shared_store
 from treelab.data.split import SPLIT_NAMES
 from treelab.runs.store.database import StoreError
 from treelab.runs.users import NotAllowed
-from treelab.trees.text import rule_text, target_text
+from treelab.trees.text import error_text, rule_text, target_text
 from treelab.trees.tree import Tree
 from treelab.trees.words import counted
 
@@ -43,6 +43,11 @@ def capital(text: str) -> str:
 def with_unit(loaded: LoadedRun, value: float) -> str:
     """Write a value of the target with its unit."""
     return target_text(loaded.model, value)
+
+
+def error_with_unit(loaded: LoadedRun, value: float) -> str:
+    """Write a distance between two values of the target with its unit."""
+    return error_text(loaded.model, value)
 
 
 def short_rule(tree: Tree, node: int) -> str:

@@ -50,8 +50,10 @@ def test_a_run_is_paused_and_resumed(trained, refused, capsys):
     store.submit(run_id)
     assert main(["runs", "--pause", run_id]) == 0
     assert store.run(run_id).state == "paused"
-    assert main(["runs", "--resume", run_id]) == 0
-    assert "(done)" in capsys.readouterr().out
+    assert "paused once" in capsys.readouterr().out
+    assert main(["runs", "--resume", run_id, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["state"] == "done"
+    assert "leave it out" in refused("runs", "--delete", run_id, "--json")
     assert store.run(run_id).has_model
     assert "is done" in refused("runs", "--pause", run_id)
     assert "only one that is paused" in refused("runs", "--resume", run_id)

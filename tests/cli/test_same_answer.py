@@ -590,3 +590,12 @@ def test_cells_that_a_column_made_numbers_cannot_read_are_told(shell):
         "numbers: they count as missing." in said
     )
     assert "missing" not in shell.predict(run, "a,n\n7.9,1\n1.2,1\n")[1]
+
+
+def test_a_decimal_sign_that_is_named_reads_columns_made_numbers(shell):
+    cells = {"7.9": "big", "4.1": "big", "1.2": "small", "lost": "small"}
+    run = shell.train(rows_of(cells), "--kind", "a:number")
+    table = "a;n\n7,9;1\n1,2;1\n3.3;1\n"
+    found, said = shell.predict(run, table, "--decimal", ",")
+    assert found[:2] == ["big", "small"]
+    assert "Column 'a' holds '3.3' in 1 row" in said

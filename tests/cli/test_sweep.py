@@ -3,9 +3,12 @@ import json
 import pytest
 
 from treelab.cli.main import build_parser, main
-from treelab.cli.tables import read_problem
+from treelab.cli.tables import read_problem, store_problem
 from treelab.data.builtin import BUILTIN
+from treelab.learners.common.settings import Range, Values
+from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.run_store import RunStore
+from treelab.runs.sweeps import SweepPlan, open_study, suggest, trial_table
 
 CART = ["--target", "species", "--learner", "cart", "--scoring", "validation"]
 
@@ -58,6 +61,11 @@ def test_folds_that_score_trials_are_not_those_of_the_test_rows(table, split):
         (["--preset", "none"], "one setting"),
         (["--trials", "0"], "one trial"),
         (["--folds", "1"], "Folds are two at least, got 1"),
+        (["--folds", "4"], "--folds goes with --scoring folds"),
+        (["--minutes", "nan"], "above 0, got nan"),
+        (["--space", "n_restarts=1,4"], "n_restarts, which needs tune=True"),
+        (["--space", "max_depth=1,2", "--set", "max_depth=3"], "both name max_depth"),
+        (["--space", "max_depth=1,2", "--space", "max_depth=3,4"], "max_depth twice"),
     ],
 )
 def test_what_cannot_be_searched_is_a_sentence(table, tmp_path, capsys, options, said):
@@ -65,3 +73,22 @@ def test_what_cannot_be_searched_is_a_sentence(table, tmp_path, capsys, options,
     assert main(["sweep", table, *CART, *options, "--home", home]) == 2
     assert said in capsys.readouterr().err
     assert RunStore(home).runs() == []
+
+
+def test_a_trial_lists_no_setting_that_changed_nothing(table, tmp_path):
+    """A poly loss's epsilon stood beside trials of another loss."""
+    store = RunStore(tmp_path / "home")
+    arguments = ["sweep", table, "--target", "species", "--home", str(store.home)]
+    frame, problem = read_problem(build_parser().parse_args(arguments))
+    tried = {"loss": Values(("focal", "poly")), "poly_epsilon": Range(2.0, 5.0)}
+    problem = store_problem(store, frame, problem)
+    run_id = create_sweep(store, "gradtree", {}, problem, SweepPlan(tried))
+    study = open_study(store.folder(run_id))
+    for loss in ("focal", "poly"):
+        study.enqueue_trial({"loss": loss, "poly_epsilon": 3.0})
+        trial = study.ask()
+        suggest(trial, tried)
+        study.tell(trial, 0.5)
+    found = trial_table(study, store.run(run_id))["poly_epsilon"]
+    assert found.isna().tolist() == [True, False]
+    assert trial_table(study)["poly_epsilon"].tolist() == [3.0, 3.0]

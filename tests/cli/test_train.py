@@ -214,6 +214,10 @@ def test_train_counts_rare_categories_as_one(home, tmp_path, refused):
     assert "'size' holds numbers" in refused(*train, "--rare", "size:10")
     assert "has no column 'twon'" in refused(*train, "--rare", "twon:10")
     assert "'kind' is a target" in refused(*train, "--kind", "kind:number")
+    two = "--kind", "size:number", "--kind", "size:category"
+    assert "two kinds of 'size'" in refused(*train, *two)
+    two = "--kind", "size:number", "--as-text", "size"
+    assert "--kind reads 'size' as number" in refused(*train, *two)
     assert "must be one character" in refused(*train, "--delimiter", ";;")
     assert "counted from 1" in refused(*train, "--header", "-1")
     assert "has no sheets" in refused(*train, "--sheet", "first")

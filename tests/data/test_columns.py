@@ -103,3 +103,11 @@ def test_useful_columns_are_those_that_may_help():
 def test_few_rows_make_no_id():
     assert column_note(pd.Series(["a", "b", "c"])) == ""
     assert column_note(pd.Series([1, 2, 3])) == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "note"),
+    [(0, "looks like a row number"), (1, "looks like a row number"), (1990, "")],
+)
+def test_the_years_of_a_series_are_no_row_numbers(first, note):
+    assert column_note(pd.Series(range(first, first + 31))) == note

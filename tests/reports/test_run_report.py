@@ -130,6 +130,7 @@ def test_sizes_say_of_which_score_held_out_and_test_rows_are(store):
     assert re.search(r">Cost saved, held-out rows, at most \d+ leaves: ", page)
     assert "cost saved, held-out rows</th>" in page
     assert "macro F1, test rows</th>" in page
+    assert "chose the size" not in page  # that of a tree that is not tuned was given
 
 
 def test_sizes_of_runs_with_and_without_costs_are_drawn_by_one_score(store):

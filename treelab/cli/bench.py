@@ -21,6 +21,8 @@ from treelab.cli.arguments import command
 )
 def bench(chosen: Namespace) -> int:
     """Time the operators and print ratios."""
+    if chosen.steps < 1:
+        raise ValueError(f"--steps must be at least 1, got {chosen.steps}.")
     from treelab.bench import report
 
     return report(steps=chosen.steps, device=chosen.device, out=chosen.out)

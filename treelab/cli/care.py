@@ -1,6 +1,7 @@
 """``treelab doctor``, ``backup``, ``restore``: looking after a data folder."""
 
 import json
+import math
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from treelab.cli.arguments import command, printable
 from treelab.runs.care.backup import MOST_BYTES, back_up, restore
 from treelab.runs.care.doctor import Diagnosis, examine
+from treelab.runs.care.retention import Limits
 from treelab.runs.store.run_store import default_home
 from treelab.trees.words import counted
 
@@ -31,6 +33,11 @@ from treelab.trees.words import counted
 def examine_home(arguments: Namespace) -> int:
     """Examine the data folder and print what was found."""
     home = _home(arguments)
+    if arguments.clean and Limits.from_environment() == Limits():
+        raise ValueError(
+            "--clean would delete nothing: set TREELAB_KEEP_DAYS, TREELAB_MOST_GB or "
+            "both, or leave --clean out."
+        )
     found = examine(home, repair=arguments.repair, clean=arguments.clean)
     trouble = [finding for finding in found if finding.is_trouble]
     if arguments.json:
@@ -110,6 +117,8 @@ def _say_damage(damage: dict[str, str]) -> int:
 def restore_home(arguments: Namespace) -> int:
     """Restore the backup, and say where."""
     home = _home(arguments)
+    if not 0 < arguments.most_gb < math.inf:
+        raise ValueError(f"--most-gb must be above 0, got {arguments.most_gb:g}.")
     file, most_bytes = Path(arguments.file).expanduser(), round(arguments.most_gb * 1e9)
     found = restore(file, home, most_bytes=most_bytes, anyway=arguments.anyway)
     print(f"{counted(found.n_runs, 'run')} in {home}.")

@@ -43,6 +43,8 @@ from treelab.trees.pruning_path import Model
 )
 def import_run(arguments: Namespace) -> int:
     """Import a model and print its scores; return 0 when it was saved."""
+    if arguments.rounds is not None and arguments.rounds < 1:
+        raise ValueError(f"--rounds must be at least 1, got {arguments.rounds}.")
     model = read_model(
         Path(arguments.model),
         arguments.classes,

@@ -24,16 +24,18 @@ from treelab.trees.words import counted
     | --delete RUN  delete a run and its repeats, with curves, trees and models; tables
         stay
     [home]
-    --json  print all that is known of the runs as JSON
+    --json  print all that is known of the runs, or of one resumed, as JSON
     """,
 )
 def runs(arguments: Namespace) -> int:
     """List the runs, or pause, resume or delete one; return the exit code."""
     store = RunStore(arguments.home)
+    if arguments.json and (arguments.pause or arguments.delete):
+        raise ValueError("--json is for the list and --resume: leave it out.")
     if arguments.pause:
         return pause(store, arguments.pause)
     if arguments.resume:
-        return resume(store, arguments.resume)
+        return resume(store, arguments.resume, as_json=arguments.json)
     if arguments.delete:
         return delete(store, arguments.delete)
     if why := store.why_empty():
@@ -55,7 +57,7 @@ def pause(store: RunStore, run_id: str) -> int:
     return 0
 
 
-def resume(store: RunStore, run_id: str) -> int:
+def resume(store: RunStore, run_id: str, *, as_json: bool) -> int:
     """Train a run on, and print its scores; return 0 when it has a model, else 2."""
     store.interrupt_dead_runs()
     run = store.run(run_id)
@@ -66,7 +68,7 @@ def resume(store: RunStore, run_id: str) -> int:
             "failed, and was trained here, can be resumed."
         )
     trainer.train([run_id])
-    return print_report(store, store.run(run_id))
+    return print_report(store, store.run(run_id), as_json=as_json)
 
 
 def delete(store: RunStore, run_id: str) -> int:

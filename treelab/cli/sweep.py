@@ -2,6 +2,7 @@
 
 import json
 from argparse import Namespace
+from typing import Any
 
 import pandas as pd
 
@@ -9,13 +10,14 @@ from treelab.cli.arguments import command
 from treelab.cli.tables import check_settings, read_problem, store_problem
 from treelab.cli.training import Trainer, print_report
 from treelab.learners.common.settings import Range, Values
-from treelab.learners.registry import LEARNERS
+from treelab.learners.registry import LEARNERS, complete_settings
 from treelab.learners.setting_text import parse_settings, parse_tried
 from treelab.runs.jobs.sweep import create_sweep
 from treelab.runs.store.run_store import RunStore
 from treelab.runs.sweeps import SCORINGS, SweepPlan, presets, read_study, trial_table
 
 SHOWN = 10  # trials printed
+FOLDS = 3  # that score a trial
 
 
 @command(
@@ -37,7 +39,7 @@ SHOWN = 10  # trials printed
     --trials N  (default: 30)
     --scoring  score trials by the learner's own cross-validation, by folds, or on
         the validation rows (default: the preset's)
-    --folds K  of folds (default: 3)
+    --folds K  how many, where folds score (default: 3)
     --minutes M  begin no trial after M minutes
     [device]
     [run]
@@ -47,23 +49,30 @@ SHOWN = 10  # trials printed
     preset={"default": "treelab", "choices": ("treelab", "paper", "none")},
     trials={"type": int, "default": 30},
     scoring={"choices": SCORINGS},
-    folds={"dest": "scoring_folds", "type": int, "default": 3},
+    folds={"dest": "scoring_folds", "type": int},
     minutes=float,
 )
 def sweep(arguments: Namespace) -> int:
     """Search, train and print; return 0 when a model was saved, else 2."""
     frame, problem = read_problem(arguments)
     space, fixed, scoring = read_space(arguments, problem.task)
+    n_folds = arguments.scoring_folds
     plan = SweepPlan(
         space,
         n_trials=arguments.trials,
         scoring=arguments.scoring or scoring,
-        n_folds=arguments.scoring_folds,
+        n_folds=FOLDS if n_folds is None else n_folds,
         minutes=arguments.minutes,
         seed=arguments.seed,
     )
+    if n_folds is not None and plan.scoring != "folds":
+        raise ValueError(
+            f"--folds goes with --scoring folds, and here the scoring is "
+            f"{plan.scoring}: leave --folds out."
+        )
     settings = fixed | parse_settings(arguments.learner, arguments.settings)
     check_settings(arguments.learner, settings, frame, problem)
+    _refuse_unused(arguments, space, settings, problem.task)
     plan.check(arguments.learner, problem.task)
     store = RunStore(arguments.home)
     trainer = Trainer(store)
@@ -79,7 +88,7 @@ def sweep(arguments: Namespace) -> int:
     trainer.train([run_id])
     run = store.run(run_id)
     study = read_study(store.folder(run_id))
-    trials = pd.DataFrame() if study is None else trial_table(study)
+    trials = pd.DataFrame() if study is None else trial_table(study, run)
     if not arguments.json:
         print_trials(trials)
     more = {"trials": json.loads(trials.to_json(orient="records"))}
@@ -105,6 +114,7 @@ def read_space(
         space, fixed = dict(preset.space), dict(preset.fixed)
         scoring = preset.scoring
     settings = {setting.name: setting for setting in learner.settings_of(task)}
+    named: set[str] = set()
     for text in arguments.space:
         name, equals, tried = text.partition("=")
         if not equals or name not in settings:
@@ -112,10 +122,36 @@ def read_space(
                 f"--space takes NAME=WHAT, such as max_depth=2..8, with a setting of "
                 f"{learner.title} ({', '.join(sorted(settings))}); got {text!r}."
             )
+        if name in named:
+            raise ValueError(f"--space names {name} twice: name all of it in one.")
+        named.add(name)
         space[name] = parse_tried(settings[name], tried)
     for text in arguments.settings:  # what is set is not searched
-        space.pop(text.partition("=")[0], None)
+        name = text.partition("=")[0]
+        if name in named:
+            raise ValueError(f"--set and --space both name {name}: leave one out.")
+        space.pop(name, None)
     return space, fixed, scoring
+
+
+def _refuse_unused(
+    arguments: Namespace,
+    space: dict[str, Range | Values],
+    settings: dict[str, Any],
+    task: str,
+) -> None:
+    """Raise ValueError for a ``--space`` of a setting that no trial would use."""
+    known = {one.name: one for one in LEARNERS[arguments.learner].settings_of(task)}
+    values = complete_settings(arguments.learner, task, settings)
+    for name in (text.partition("=")[0] for text in arguments.space):
+        other, allowed = known[name].needs or ("", ())
+        tried = space.get(other, Values((values.get(other),)))
+        if other and not any(value in tried for value in allowed):
+            words = " or ".join(map(str, allowed))
+            raise ValueError(
+                f"--space searches {name}, which needs {other}={words}, and no trial "
+                f"has that: add --set or --space of {other}, or leave {name} out."
+            )
 
 
 def print_trials(table: pd.DataFrame) -> None:
@@ -124,7 +160,10 @@ def print_trials(table: pd.DataFrame) -> None:
         return
     counts = table["state"].value_counts()
     print(f"{len(table)} trials:", ", ".join(f"{n} {s}" for s, n in counts.items()))
-    best = table[table["state"] == "done"].sort_values("score", ascending=False)
+    # As ``best_trial`` chooses: of equal scores the fewest leaves, then the first.
+    best = table[table["state"] == "done"]
+    best = best.sort_values(["score", "n_leaves"], ascending=[False, True])
     shown = best.drop(columns=["state", "error"], errors="ignore").head(SHOWN)
     if len(shown):
-        print(shown.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+        number = "{:.4g}".format
+        print(shown.to_string(index=False, float_format=number, na_rep=""))

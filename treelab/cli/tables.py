@@ -129,7 +129,7 @@ def read_problem(
         )
     target, *more = arguments.target
     _refuse_unknown(arguments.target, frame, name)
-    kinds = _kinds(arguments.kind, frame, name)
+    kinds = _kinds(arguments.kind, arguments.as_text, frame, name)
     wanted = {*useful_columns(frame, target), *kinds} - {target}
     problem = make_problem(
         frame,
@@ -210,16 +210,26 @@ def _not_predicted_from(option: str, column: str, problem: Problem) -> ValueErro
     )
 
 
-def _kinds(texts: list[str], frame: pd.DataFrame, name: str) -> dict[str, str]:
-    """Return the kind of each column that ``--kind`` names; ValueError for none."""
-    found = {}
+def _kinds(
+    texts: list[str], as_text: list[str], frame: pd.DataFrame, name: str
+) -> dict[str, str]:
+    """Return the kind of each column that ``--kind`` names.
+
+    ValueError for none, for two, or for a number that ``--as-text`` reads as text.
+    """
+    found: dict[str, str] = {}
     for text in texts:
         column, _, kind = text.rpartition(":")
         if not column or kind not in ("number", "category"):
             raise ValueError(
                 f"--kind takes COLUMN:number or COLUMN:category, got {text!r}."
             )
-        found[column] = kind
+        if found.setdefault(column, kind) != kind:
+            raise ValueError(f"--kind names two kinds of {column!r}: leave one out.")
+        if kind == "number" and column in as_text:
+            raise ValueError(
+                f"--kind reads {column!r} as number, --as-text as text: leave one out."
+            )
     _refuse_unknown(found, frame, name)
     return found
 

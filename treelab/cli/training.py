@@ -171,8 +171,7 @@ def _print_scores(run: Run, model: Model) -> None:
     Errors in the target's units are of any size, and of times they are times.
     """
     names = [name for name in run.metrics["train"] if name in metrics.TITLES]
-    titles = "".join(metrics.TITLES[name].rjust(19) for name in names)
-    print("".ljust(8) + titles + "rows".rjust(8))
+    lines = [["", *(metrics.TITLES[name] for name in names), "rows"]]
     for split, scores in run.metrics.items():
         texts = (
             metrics.score_text(name, scores[name], model)
@@ -180,8 +179,11 @@ def _print_scores(run: Run, model: Model) -> None:
             else f"{scores[name]:.4f}"
             for name in names
         )
-        numbers = "".join(text.rjust(19) for text in texts)
-        print(split.ljust(8) + numbers + f"{scores['n_rows']:8d}")
+        lines.append([split, *map(printable, texts), str(scores["n_rows"])])
+    width = max(19, 2 + max(len(text) for line in lines for text in line))
+    for split, *numbers, rows in lines:
+        numbers = [text.rjust(width) for text in numbers]
+        print(split.ljust(8) + "".join(numbers) + rows.rjust(8))
 
 
 LOOK_SECONDS = 0.3

@@ -17,6 +17,7 @@ from treelab.trees.cells import (
     read_column,
     value_text,
 )
+from treelab.trees.date_parts import YEARS
 from treelab.trees.frames import form_of_moments, named_frame, plain_frame
 from treelab.trees.words import listed
 
@@ -107,7 +108,8 @@ def column_note(column: pd.Series) -> str:
     """Return why a column cannot help to predict, or "" where it may.
 
     "looks like an id": text of which more than nine in ten values differ. "looks like
-    a row number": whole numbers without a gap, each once. Both need 20 rows.
+    a row number": whole numbers without a gap, each once, unless they may be years, as
+    those of a yearly series are. Both need 20 rows.
     """
     known = column.dropna()
     if len(known) == 0:
@@ -125,6 +127,7 @@ def column_note(column: pd.Series) -> str:
     if low == high and complete:
         return "constant"
     could_count = low == np.round(low) and high - low == len(known) - 1
+    could_count &= not (YEARS[0] <= low and high <= YEARS[1])
     if not (could_count and complete and len(known) >= FEWEST_IDS):
         return ""
     in_order = np.diff(np.sort(values))

@@ -17,7 +17,7 @@ from treelab.trees.constraints import Constraints, cost_matrix
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.feature import feature_matrix
 from treelab.trees.pruning_path import Model
-from treelab.trees.text import target_text, term_fractions
+from treelab.trees.text import error_text, term_fractions
 from treelab.trees.tree import AXIS, LEAF, Tree, goes_left, read_features
 from treelab.trees.words import counted, joined, left_out, percent, significant
 
@@ -692,7 +692,7 @@ class Disagreement:
                 f"They differ on {len(self.rows):,} of {n_rows}: {first} is correct on "
                 f"{n_first:,}, {second} on {n_second:,}{neither}."
             )
-        distance = target_text(model, self.mean_distance)
+        distance = error_text(model, self.mean_distance)
         return (
             f"{second} is closer to the target on {n_second:,} of {n_rows}, {first} on "
             f"{n_first:,}. The predictions differ by {distance} on average; the "

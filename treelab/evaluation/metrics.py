@@ -10,7 +10,7 @@ from treelab.data.split import SPLITS, DataSplit
 from treelab.evaluation.routing import rows_passing
 from treelab.trees.losses import Loss
 from treelab.trees.pruning_path import Model
-from treelab.trees.text import target_number
+from treelab.trees.text import error_text
 from treelab.trees.tree import knows_interval, labels, predicts_several
 from treelab.trees.words import significant
 
@@ -36,8 +36,8 @@ LOWER_IS_BETTER = frozenset({"rmse", "mae", "log_loss"})
 
 
 def score_text(name: str, value: float, model: Model) -> str:
-    """Write a score; an error of predicted times is a time."""
-    return target_number(model, value) if name in IN_UNITS else significant(value)
+    """Write a score; an error has the target's unit, and of predicted times is one."""
+    return error_text(model, value) if name in IN_UNITS else significant(value)
 
 
 def differ(task: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:

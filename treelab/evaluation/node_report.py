@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from treelab.trees.feature import feature_matrix
-from treelab.trees.text import rule_text, split_text, target_text
+from treelab.trees.text import error_text, rule_text, split_text
 from treelab.trees.tree import (
     OBLIQUE,
     Tree,
@@ -52,7 +52,7 @@ class LeafScore:
             return f", accuracy {percent(self.accuracy)}{how}"
         if self.mean_absolute_error is None:
             return ""
-        error = target_text(model, self.mean_absolute_error)
+        error = error_text(model, self.mean_absolute_error)
         return f", mean absolute error {error}{how}"
 
 

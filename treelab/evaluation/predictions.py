@@ -247,7 +247,7 @@ def new_table(
             "every row, so the predictions may be poor."
         )
     _refuse_other_readings(model, frame, name)
-    X = rows_for_model(model, _with_spaces(model, frame), name)
+    X = rows_for_model(model, _with_numbers(model, _with_spaces(model, frame)), name)
     notes += _lost_cells(model, frame, X)
     return NewTable(X, (*notes, *unknown_categories(model, X)))
 
@@ -258,10 +258,8 @@ def _lost_cells(model: Model, frame: pd.DataFrame, X: pd.DataFrame) -> list[str]
     They count as missing, also where they are numbers in another way of writing.
     """
     notes = []
-    cast = {f.column for f in model.features if f.kind == "number" and f.form}
-    forms = known_forms(model)
-    for column in X.columns.intersection(frame.columns):
-        if column not in cast or forms[column].kind != "category":
+    for column in X.columns.intersection([*_cast_columns(model)]):
+        if column not in frame.columns:
             continue
         lost = frame[column][frame[column].notna() & X[column].isna()]
         if len(lost):
@@ -272,6 +270,29 @@ def _lost_cells(model: Model, frame: pd.DataFrame, X: pd.DataFrame) -> list[str]
                 "missing."
             )
     return notes
+
+
+def _cast_columns(model: Model) -> dict[str, CellForm]:
+    """Return the forms of the columns of text that a model reads as numbers."""
+    cast = {f.column for f in model.features if f.kind == "number" and f.form}
+    forms = {name: form for name, form in known_forms(model).items() if name in cast}
+    return {name: form for name, form in forms.items() if form.kind == "category"}
+
+
+def _with_numbers(model: Model, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the numbers of text whose decimal sign a person named.
+
+    It was read as the training rows but for that sign.
+    """
+    frame = frame.copy(deep=False)
+    for column, form in _cast_columns(model).items():
+        found = noted_form(frame, column) if column in frame.columns else None
+        if found is None or found.decimal == form.decimal:
+            continue
+        same = replace(found, decimal=form.decimal, thousands=form.thousands)
+        if same == replace(form, needed=found.needed, width=found.width):
+            frame[column] = cast_column(frame[column], "number", found)
+    return frame
 
 
 def _with_spaces(model: Model, frame: pd.DataFrame) -> pd.DataFrame:

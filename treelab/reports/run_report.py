@@ -57,18 +57,21 @@ from treelab.trees.constraints import Constraints
 from treelab.trees.ensemble import WeightedTrees
 from treelab.trees.pruning_path import ON_TOP, Model, shown_tree
 from treelab.trees.text import (
+    error_text,
     interval_text,
     likelier_text,
     path_sentences,
     rule_text,
     target_number,
     target_text,
+    target_unit,
     to_text,
 )
 from treelab.trees.tree import Tree, plain_label, predicts_several
 from treelab.trees.words import (
     counted,
     listed,
+    named_with_unit,
     percent,
     probability,
     quoted,
@@ -635,7 +638,8 @@ def _target_table(facts: RunFacts) -> Block:
             [name, *(target_number(facts.model, own[name]) for own in each)]
             for name in ("mean", "std", "min", "max")
         ]
-        return table(["value", *head], rows)
+        value = named_with_unit("value", target_unit(facts.model))
+        return table([value, *head], rows)
     counts = [part.y.value_counts() for part in parts]
     rows = [
         [str(label), *(f"{count.get(label, 0):,}" for count in counts)]
@@ -747,7 +751,7 @@ def _error_tables(facts: RunFacts) -> list[Block]:
     error = np.abs(truth.to_numpy() - facts.predicted)
     of = "rows" if weight is None else "weight"
     shares = (0.5, 0.75, 0.9, 0.95, 1.0)
-    each = [value_words(facts.model, quantile(error, own, weight)) for own in shares]
+    each = [error_text(facts.model, quantile(error, own, weight)) for own in shares]
     rows = [[f"{own:.0%} of the {of}", words] for own, words in zip(shares, each)]
     return [table(["of", "off by at most"], rows)]
 
@@ -941,7 +945,7 @@ def _frontier_section(found: Sequence[RunFacts]) -> Block:
         paragraph(_finding_words(found, column, title), strong=True),
         paragraph(
             "The best tree of each size. Ring: the tree that the run retained. "
-            "Held-out rows, of cross-validation or validation, chose the size; test "
+            "Held-out rows are those of cross-validation, or the validation rows; test "
             "rows chose nothing."
         ),
     ]

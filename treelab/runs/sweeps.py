@@ -65,7 +65,7 @@ class SweepPlan:
             )
         if self.n_folds < 2:
             raise ValueError(f"Folds are two at least, got {self.n_folds}.")
-        if self.minutes is not None and self.minutes <= 0:
+        if self.minutes is not None and not self.minutes > 0:  # nan is none
             raise ValueError(f"Minutes must be above 0, got {self.minutes}.")
 
     def check(self, learner: str, task: str) -> None:
@@ -187,18 +187,18 @@ def _suggest(trial: Trial, name: str, tried: Range | Values) -> Any:
     return trial.suggest_float(name, tried.low, tried.high, log=tried.log)
 
 
-def trial_table(study: Study) -> pd.DataFrame:
+def trial_table(study: Study, run: Run | None = None) -> pd.DataFrame:
     """Return a study's trials, one row each, in the order of their numbers.
 
     Columns are ``trial``, ``state`` (see ``STATES``, or "interrupted"), ``score`` (NaN
     where none; of a pruned trial the mean of what was measured), ``FACTS`` where known,
-    and one for each setting.
+    and one for each setting, of ``run`` None where it changed nothing.
     """
     trials = study.get_trials(deepcopy=False)
     rows = [
         {"trial": trial.number, "state": _state(trial), "score": _score(trial)}
         | {column: trial.user_attrs.get(fact) for column, fact in FACTS.items()}
-        | trial.params
+        | (trial.params if run is None else applied(run, trial.params))
         for trial in trials
     ]
     return pd.DataFrame(rows, columns=None if rows else ["trial", "state", "score"])
@@ -354,10 +354,15 @@ def _done(study: Study) -> list[FrozenTrial]:
 
 def trial_settings(run: Run, drawn: dict[str, Any]) -> dict[str, Any]:
     """Return all settings of a trial that drew some; those that do not apply stay."""
+    settings = {**run.settings, **applied(run, drawn)}
+    return complete_settings(run.learner, run.problem.task, settings)
+
+
+def applied(run: Run, drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a trial drew without what changes nothing beside the rest of it."""
     spec, values = find_spec(run.learner), {**run.settings, **drawn}
     known = spec.find(run.problem.task, drawn) if spec else {}
-    applied = {n: drawn[n] for n in drawn if known[n].applies_beside(values)}
-    return complete_settings(run.learner, run.problem.task, {**run.settings, **applied})
+    return {n: drawn[n] for n in drawn if known[n].applies_beside(values)}
 
 
 def trial_title(run: Run) -> str:

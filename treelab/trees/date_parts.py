@@ -28,6 +28,7 @@ _NAME = re.compile(
     r"(?:(year|month|weekday|hour) of|days from (\d{4}-\d{2}-\d{2}) to) (.+)", re.S
 )
 _PLAIN = CellForm("date", date=ISO)
+YEARS = (1700, 2250)  # numbers outside are no years with decimals
 _ROUNDED = 1e-3  # seconds by which a year with decimals may miss a whole second
 
 
@@ -114,7 +115,7 @@ def looks_like_dates(column: pd.Series) -> bool:
         return False
     years = column.dropna().to_numpy(dtype=np.float64)
     years = np.unique(years[:: max(1, len(years) // 2000)])
-    if len(years) < 2 or years[0] < 1700 or years[-1] > 2250:
+    if len(years) < 2 or years[0] < YEARS[0] or years[-1] > YEARS[1]:
         return False
     for steps in (1e6, 3600):
         if not (np.abs(years * steps - np.rint(years * steps)) > 1e-3).any():

@@ -975,8 +975,18 @@ def target_number(model, value: float, digits: int = 3) -> str:
 
 
 def target_text(model, value: float) -> str:
-    """Write a value of the target, or a distance between two, with its unit."""
+    """Write a value of the target with its unit."""
     return with_unit(target_number(model, value), target_unit(model))
+
+
+def error_text(model, value: float) -> str:
+    """Write a distance between two values of the target with its unit.
+
+    That of percentages is no percentage: 12% is 2 percentage points above 10%.
+    """
+    unit = target_unit(model)
+    unit = "percentage points" if unit == "%" else unit
+    return with_unit(target_number(model, value), unit)
 
 
 def number_in_words(feature: Feature, value: float) -> str:

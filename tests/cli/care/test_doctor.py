@@ -31,3 +31,18 @@ def test_json_holds_every_finding(trained, capsys):
 def test_no_store_is_a_sentence(home, refused):
     assert "There is no run store" in refused("doctor")
     assert not home.exists()
+
+
+def test_cleaning_without_limits_is_no_success(trained, refused, monkeypatch):
+    """It said that all is well, and deleted nothing."""
+    for name in ("TREELAB_KEEP_DAYS", "TREELAB_MOST_GB"):
+        monkeypatch.delenv(name, raising=False)
+    assert "set TREELAB_KEEP_DAYS" in refused("doctor", "--clean")
+    monkeypatch.setenv("TREELAB_KEEP_DAYS", "30")
+    assert main(["doctor", "--clean"]) == 0
+
+
+def test_a_size_that_is_none_is_refused(home, tmp_path, refused):
+    restore = ("restore", str(tmp_path / "all.zip"), "--most-gb")
+    assert "must be above 0, got nan" in refused(*restore, "nan")
+    assert "must be at least 1" in refused("bench", "speed", "--steps", "0")

@@ -50,7 +50,10 @@ def test_a_predicted_time_is_written_as_one():
 def test_scores_in_units_of_times_are_times():
     tree, _ = durations()
     assert score_text("rmse", 0.14, tree) == "0:08:24"
-    assert score_text("mae", 0.5, replace(tree, target_form=None)) == "0.500"
+    assert score_text("mae", 0.5, replace(tree, target_form=None)) == "0.500 hours"
+    shares = replace(tree, target_form=None, target_unit="%")
+    assert score_text("mae", 1.71, shares) == "1.71 percentage points"
+    assert score_text("rmse", 9.8, replace(shares, target_unit="$")) == "$9.80"
     assert score_text("r2", 0.968, tree) == "0.968"
 
 
