@@ -39,7 +39,8 @@ def pick_runs() -> tuple[Pair, list[LoadedRun]]:
         if run.id != loaded.run.id and not why_not_compared(loaded.run, run)
     }
     if not partners:
-        words = f"No other run has the test rows of {run_name(loaded.run)}"
+        words = f"No other run has the test rows of {run_name(loaded.run)}, which are"
+        words += " those of the same table, target and seed"
         end_page(f"{words}. Train a second learner to compare them.", "train", "Train")
     labels = run_names(current_runs())
     chosen = _pick_against(loaded.run, partners, labels)

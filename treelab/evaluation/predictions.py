@@ -452,9 +452,10 @@ def new_scores(
     truth = true_classes(model, target[known]).to_numpy(dtype=object)
     strange = ~np.isin(truth, [str(label) for label in model.classes])
     if strange.any():
+        n_strange = int(strange.sum())
         note += (
-            f" {counted(int(strange.sum()), 'row')} of a class that the model does not "
-            f"know, such as {truth[strange][0]!r}, count as wrong."
+            f" {counted(n_strange, 'row')} of a class that the model does not know, "
+            f"such as {truth[strange][0]!r}, count{'s' * (n_strange == 1)} as wrong."
         )
     predicted = np.array([str(label) for label in predicted], dtype=object)
     found = scores(model.task, truth, predicted, sample_weight=weight)

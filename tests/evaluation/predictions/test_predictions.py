@@ -85,7 +85,7 @@ def test_a_table_with_the_target_is_scored():
     assert found["n_rows"] == len(FRAME) - 1
     assert note == (
         "1 row without it. 1 row of a class that the model does not know, such as "
-        "'other', count as wrong."
+        "'other', counts as wrong."
     )
     assert new_scores(TREE, FRAME.drop(columns="kind"), X) == ({}, "")
 
