@@ -199,17 +199,18 @@ def _cells_key() -> str:
 
 
 def reading_notes() -> list[str]:
-    """Return what was changed in the last file; show why it was refused.
+    """Return what reading the table found; show why the last file was refused.
 
-    Once another table was chosen there is nothing to report.
+    Once another table was chosen there is nothing to report of that.
     """
+    table_id = current_problem().table_id
     about, error, notes = st.session_state.get(_REPORT, ("", None, []))
-    if about != current_problem().table_id:
+    if about != table_id:
         st.session_state.pop(_REPORT, None)
-        return []
+        error, notes = None, []
     if error:
         st.error(plain(error), icon=":material/error:")
-    return list(notes)
+    return [*store().table_notes(table_id), *notes]
 
 
 def _store_upload() -> None:
@@ -267,25 +268,24 @@ def _store_openml() -> None:
 
 def _store(read: Callable[[], tuple[ReadResult, str]]) -> ReadResult | None:
     """Store a table that is read now, and turn to it; None where it is refused."""
-    title, found, error, notes = "", None, None, []
+    title, found, error = "", None, None
     st.session_state.pop(_REPORT, None)
     try:
         found, title = read()
         if title in {built.title for built in BUILTIN.values()}:
             title = f"{title} (uploaded)"
         choose_table(store().add_table(found.frame, title))
-        notes = found.notes
         st.session_state[UPLOAD_OPEN] = False  # the table is what comes next
     except ChoiceError as several:
         found, st.session_state["upload-choices"] = None, several.choices
     except ValueError as why:  # which names the file, but once it was read
         found, error = None, f"{title}: {why}" if title else str(why)
-    report(notes, error)
+    report([], error)
     return found
 
 
 def report(notes: Sequence[str], error: str | None = None) -> None:
-    """Keep what is to be said of the table that is shown: how it was read."""
+    """Keep what is to be said beside the table that is shown, in this visit."""
     st.session_state[_REPORT] = current_problem().table_id, error, notes
 
 

@@ -12,6 +12,7 @@ import pytest
 from pages.widgets.page import at_leisure
 from pages.widgets.upload import said_of_cells
 from tests.data.reading.formats.workbooks import sheet_xml, xlsx
+from tests.pages.shown import page_text
 from tests.pages.stores import add_run, table
 from treelab.data.builtin import BUILTIN
 from treelab.data.reading.read_table import ReadResult
@@ -142,6 +143,17 @@ def test_an_upload_becomes_the_table_in_view(store, visit):
     assert app.session_state["problem"].task == "binary"
     assert store.tables()[0].name == "people.csv"
     assert not app.error
+
+
+def test_what_reading_found_is_said_on_every_visit(store, visit):
+    app = visit("data")
+    text = "a;b;y\n" + "".join(f"{i},5;{i % 7};{'pq'[i % 2]}\n" for i in range(60))
+    app.file_uploader(key="upload").upload("t.csv", text.encode(), "text/csv").run()
+    said = "are decimal commas"
+    assert said in page_text(app)
+    (table_id,) = (own.id for own in store.tables() if own.name == "t.csv")
+    assert said not in page_text(visit("data", table=store.add_table(table(), "new")))
+    assert said in page_text(visit("data", table=table_id))
 
 
 def test_one_sheet_of_a_workbook_is_chosen(store, visit):

@@ -93,7 +93,8 @@ READ_ONLY = frozenset(
         *("run", "runs", "events", "preparation", "queued", "in_stage", "has_waiting"),
         *("log", "snapshot", "snapshots", "model", "path", "plan", "rashomon"),
         *("has_plan", "folder", "exists", "why_empty"),
-        *("table", "table_file"),  # by way of its name, which not everybody finds
+        # By way of a table's name, which not everybody finds.
+        *("table", "table_file", "table_notes"),
     }
 )
 

@@ -59,6 +59,7 @@ NEGATIVES = {
     "-": (r"^([^-]*\d) ?-( ?[^-\d]*)$", r"-\1\2"),
 }
 ATTRIBUTE = "forms"  # of a data frame: how its columns were read, as JSON
+NOTES = "notes"  # of a data frame: what reading its file found, as a JSON list
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.runs.conftest import small_table
 from treelab.data.problem import Problem
+from treelab.data.reading.read_table import read_table
 from treelab.learners.cart.estimators import CartClassifier
 from treelab.learners.registry import LEARNERS
 from treelab.runs.store.database import StoreError, writing
@@ -74,6 +75,18 @@ def test_the_same_table_is_kept_once_whatever_its_index_and_notes(store):
     assert [info.name for info in store.tables()] == ["new name"]
     assert (store.tables()[0].n_rows, store.tables()[0].n_columns) == (120, 3)
     assert store.add_table(small_table(119), "other") != first
+
+
+def test_what_reading_a_file_found_stays_beside_its_table(store):
+    read = read_table(b"a;b;y\n1,5;2;p\n2,5;-;q\n", "t.csv")
+    table_id = store.add_table(read.frame, "t.csv")
+    assert store.table_notes(table_id) == read.notes
+    assert any("decimal commas" in note for note in read.notes)
+    assert store.add_table(store.table(table_id), "as it was") == table_id
+    assert store.table_notes(table_id) == read.notes
+    assert store.table_notes(store.add_table(small_table(), "small")) == []
+    with pytest.raises(LookupError, match="no table"):
+        store.table_notes("other")
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone"])

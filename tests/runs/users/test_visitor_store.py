@@ -62,8 +62,9 @@ def test_a_private_run_is_not_there_for_another(store, ann, bob, admin):
 def test_a_table_is_seen_by_its_owner_and_with_a_run_on_it(ann, bob, admin):
     problem = problem_in(ann)
     assert bob.tables() == []
-    with pytest.raises(LookupError, match="no table"):
-        bob.table(problem.table_id)
+    for reads in (bob.table, bob.table_notes):
+        with pytest.raises(LookupError, match="no table"):
+            reads(problem.table_id)
     run_id = ann.create("cart", {}, problem)
     assert bob.tables() == []
     assert len(admin.tables()) == len(ann.tables()) == 1

@@ -1,5 +1,6 @@
 """Read a table from a file of any kind that people keep tables in."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -34,7 +35,7 @@ from treelab.data.reading.text_column import (
     without_totals,
 )
 from treelab.data.reading.text_encoding import to_utf8
-from treelab.trees.cells import TYPED, CellForm, note_forms
+from treelab.trees.cells import NOTES, TYPED, CellForm, note_forms
 from treelab.trees.io import read_regular_file
 from treelab.trees.words import counted, joined, left_out, listed
 
@@ -451,7 +452,9 @@ def _assemble(
     dates = [name for name, form in forms.items() if form.kind == "date"]
     note_forms(frame, forms)
     if not keep_rows:
-        return ReadResult(frame, [*notes, *_odd_columns(frame)], dates, frame)
+        notes += _odd_columns(frame)
+        frame.attrs[NOTES] = json.dumps(notes)
+        return ReadResult(frame, notes, dates, frame)
     written = pd.DataFrame({str(r.column.name): r.written for r in readings})
     return ReadResult(frame, notes, dates, written)
 

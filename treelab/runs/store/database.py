@@ -89,6 +89,8 @@ CREATE TABLE audit (
     deed TEXT NOT NULL, subject TEXT NOT NULL, name TEXT NOT NULL
 );
 """,
+    # Tables know what reading them found: sentences, as JSON.
+    "ALTER TABLE tables ADD COLUMN notes TEXT NOT NULL DEFAULT '[]'",
 )
 
 

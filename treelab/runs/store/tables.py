@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from treelab.data.columns import as_frame
 from treelab.runs.store.database import StoreError, fetch, writing
 from treelab.runs.store.files import make_private_folder, write_private
 from treelab.runs.store.server import Server
-from treelab.trees.cells import ATTRIBUTE
+from treelab.trees.cells import ATTRIBUTE, NOTES
 
 MEND_TABLE = (
     "Give the same table again, on the Data page or to `train`: it is stored in its "
@@ -44,14 +45,15 @@ class StoredTables:
         """Store a table under its content's hash and return that id.
 
         The same table again is stored once, under the newer name and time; where its
-        file was damaged or gone, that mends it. ValueError if a column cannot be
-        stored, or mixes dates with others, naming it.
+        file was damaged or gone, that mends it. What reading a file found, as the frame
+        has it, is stored beside it. ValueError if a column cannot be stored, or mixes
+        dates with others, naming it.
 
         Its dates and durations are stored as the numbers that learners read. The user
         sees it, beside others that added it; "": all do, where nobody added it as
         theirs. One that all may see stays so.
         """
-        content = _parquet(as_frame(frame))
+        content, notes = _parquet(as_frame(frame)), frame.attrs.get(NOTES, "[]")
         table_id = hashlib.sha256(content).hexdigest()
         path = self._table_path(table_id)
         if why_damaged(path):  # or missing: the same table again mends it
@@ -64,11 +66,12 @@ class StoredTables:
                 (table_id,),
             ).fetchone()
             db.execute(
-                "INSERT INTO tables (id, name, n_rows, n_columns, created)"
-                " VALUES (?, ?, ?, ?, ?)"
+                "INSERT INTO tables (id, name, n_rows, n_columns, created, notes)"
+                " VALUES (?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (id) DO UPDATE"
-                " SET name = excluded.name, created = excluded.created",
-                (table_id, name, *frame.shape, time.time()),
+                " SET name = excluded.name, created = excluded.created, notes = CASE"
+                " WHEN excluded.notes = '[]' THEN tables.notes ELSE excluded.notes END",
+                (table_id, name, *frame.shape, time.time(), notes),
             )
             if user and not is_seen_by_all:
                 db.execute(
@@ -91,6 +94,12 @@ class StoredTables:
         if why := why_damaged(path):
             raise StoreError(f"The table {name!r} cannot be read. {why} {MEND_TABLE}")
         return path
+
+    def table_notes(self, table_id: str) -> list[str]:
+        """Return what reading a table's file found; LookupError if there is none."""
+        self._table_name(table_id)
+        query = "SELECT notes FROM tables WHERE id = ?"
+        return json.loads(fetch(self.database, query, (table_id,))[0]["notes"])
 
     def tables(self) -> list[TableInfo]:
         """List the tables, newest first."""
