@@ -77,7 +77,7 @@ picked = st.dataframe(
     height=min(35 * (len(runs) + 1) + 3, 600),
     column_config={name: name.capitalize() for name in table.columns}
     | {
-        "learner": config.TextColumn("Learner", width=95),
+        "learner": config.TextColumn("Learner", width=112),
         "target": config.TextColumn("Target", width=110),
         "name": config.TextColumn("Name", width=140),
         "score": config.NumberColumn(
