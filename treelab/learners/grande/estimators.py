@@ -235,7 +235,7 @@ class GrandeClassifier(GrandeEstimator, TableClassifier):
             by_cost = values * own[:, None] / max(own.max(), 1e-300)
         shifts = settings.class_weight == "auto" and by_cost is None
         found = calibrate(network, weights, shifts=shifts, votes=by_cost)
-        if by_cost is None and found.decision_weights is not None:
+        if found.changes_class:
             how_sure = "as sure as held-out rows allow"
             notes = self._weights_note(found.decision_weights, how_sure)
             found = replace(found, notes=notes)

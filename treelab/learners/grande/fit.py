@@ -265,6 +265,8 @@ class Calibration:
     shift: np.ndarray | float = 0.0
     # See ``WeightedTrees.class_weights``.
     decision_weights: np.ndarray | None = None
+    # Whether weights of classes choose another than the most probable one for some row.
+    changes_class: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -365,11 +367,14 @@ def calibrate(
         power = best_weight_power(log_p, target, -prior, weight)
     scale = measured_scale(log_odds, target, prior, weight)
     shift = prior - scale * (prior + trained)
+    changes_class = False
     if votes is None and (shifts or np.ptp(class_weights) > 0):
         decisive = -scale * power * prior - shift
         votes = np.exp(decisive - decisive.max())
-    is_one_logit = len(outputs) == 1
-    return Calibration(scale, shift[1:] - shift[:1] if is_one_logit else shift, votes)
+        log_p = scale * log_odds + prior
+        changes_class = bool(np.any(log_p.argmax(1) != (log_p + decisive).argmax(1)))
+    own_shift = shift[1:] - shift[:1] if len(outputs) == 1 else shift
+    return Calibration(scale, own_shift, votes, changes_class)
 
 
 def measured_scale(
