@@ -199,7 +199,7 @@ def _cells_key() -> str:
 
 
 def reading_notes() -> list[str]:
-    """Return what reading the table found; show why the last file was refused.
+    """Return what was found as its file was read; show why the last was refused.
 
     Once another table was chosen there is nothing to report of that.
     """
